@@ -29,7 +29,7 @@ from support.scripts import EXAMPLES  # noqa: E402
 SLOW_FOLDERS = {"examples", "papers", "site"}
 
 #: Cases of a test that are run, where no mark says how many, unless all are.
-N_CASES = 20
+N_CASES = 8
 
 settings.register_profile(
     "deterministic",

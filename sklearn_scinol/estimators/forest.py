@@ -227,7 +227,7 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
     --------
     >>> import numpy as np
     >>> from sklearn_scinol import MondrianForestRegressor
-    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(1000, 1))
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(200, 1))
     >>> y = np.sin(X[:, 0])
     >>> model = MondrianForestRegressor(random_state=0).partial_fit(X, y)
     >>> round(model.score(X, y), 2)

@@ -495,6 +495,7 @@ def crossing_target(kind, ends, r, random):
             raise AssertionError(kind)
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -353,6 +353,7 @@ def hostile_row(kind, model, r, random):
             raise AssertionError(kind)
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -472,8 +472,7 @@ def test_many_short_rows_are_not_copied(estimator, engine):
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
 
 
-@pytest.mark.cases(1)
-@pytest.mark.slow
+@pytest.mark.thorough
 @in_earnest
 def test_sparse_rows_are_not_copied(estimator, engine):
     n_samples, nnz = 100, 80_000

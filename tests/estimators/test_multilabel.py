@@ -137,7 +137,7 @@ def test_compiled_mixture(engine):
     assert_close(scores, expected, 1e-10)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.thorough
 def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
     model = HedgeClassifier(neighbors=False, forest=False).partial_fit(X, Y)

@@ -62,6 +62,7 @@ def streamed(case, layout, factor, scale=False):
     return known
 
 
+@pytest.mark.cases(20)
 @thinned(LINEAR, layout=LAYOUTS, scale=[False, True])
 def test_a_factor_of_all_weights(case, layout, scale, engine):
     plain = streamed(case, layout, 1.0, scale)
@@ -312,6 +313,7 @@ def test_balanced_forests_do_not_depend_on_the_first_class(engine):
     assert max(losses) < 1.5 * min(losses)
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("seed", range(20))
 def test_weights_in_all_units(seed):
     """Against plain sums; chunks and single rows to the last bit."""

@@ -382,6 +382,7 @@ def test_monitor_of_a_regressor(n_outputs):
     assert result.alarms[-1].direction == "rise"
 
 
+@pytest.mark.thorough
 def test_monitor_leaves_out_rows_that_are_not_scored():
     X, y = changing_rows()
     weight = np.arange(len(y)) % 3

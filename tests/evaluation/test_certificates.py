@@ -236,6 +236,7 @@ def test_layouts_and_weights(loss, radius):
         assert best.gap <= allowed
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @every_loss
 def test_units_of_features(loss, fit_intercept):

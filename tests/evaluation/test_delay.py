@@ -187,7 +187,7 @@ def test_every_kind_of_model(kind, engine):
     compare(found[0][2], plain.cumulative_loss_)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 13, 120])
 def test_tables(size, engine):
     """Dicts, as a service would predict and learn them."""

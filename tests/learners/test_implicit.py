@@ -103,6 +103,7 @@ def test_lambda_and_delta_sum(case, engine):
         assert_allclose(estimator.lambda_, estimator.delta_sum_ / 9.0)
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("radius", [0.1, 1.0, 100.0])
 @pytest.mark.parametrize(
     "loss", ["absolute_error", "huber", "epsilon_insensitive", "quantile"]

@@ -48,12 +48,14 @@ def on_streams(test):
     return test_all
 
 
+@pytest.mark.cases(20)
 @thinned(REPRESENTATIVES, layout=LAYOUTS, split=["rows", "random", "blocks"])
 def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
     make = partial(case.make, center=layout.center)
     assert_chunks_do_not_matter(case, make, layout.container, split, monkeypatch)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_fit_is_partial_fit(case, layout, engine):
     X, y = case.data()
@@ -71,6 +73,7 @@ def test_fit_is_partial_fit(case, layout, engine):
     assert fitted.loss_curve_ == streamed.loss_curve_
 
 
+@pytest.mark.cases(20)
 @thinned(REPRESENTATIVES, index_dtype=[np.int32, np.int64])
 def test_dense_and_sparse(case, index_dtype, engine):
     X, y = case.data()
@@ -93,6 +96,7 @@ def test_dense_and_sparse(case, index_dtype, engine):
     )
 
 
+@pytest.mark.cases(20)
 @thinned(REPRESENTATIVES, center=["auto", True, False])
 def test_dense_chunks_then_sparse_ones(case, center, engine):
     X, y = case.data()
@@ -110,6 +114,7 @@ def test_dense_chunks_then_sparse_ones(case, center, engine):
         assert_close_models(mixed, whole, 1e-12)
 
 
+@pytest.mark.cases(20)
 @thinned(REPRESENTATIVES)
 def test_sparse_chunks_then_dense_ones(case, engine):
     X, y = case.data()
@@ -121,6 +126,7 @@ def test_sparse_chunks_then_dense_ones(case, engine):
     assert_close_models(mixed, whole, 1e-12)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_prediction_is_what_is_charged(case, layout, engine):
     X, y = case.data(15)
@@ -143,6 +149,7 @@ def test_prediction_is_what_is_charged(case, layout, engine):
         assert_identical(learned(before), learned(estimator))
 
 
+@pytest.mark.cases(20)
 @thinned(
     [case for case in REPRESENTATIVES if hasattr(case.make(), "predict_proba")],
     method=["predict_proba", "predict_log_proba"],
@@ -165,6 +172,7 @@ def test_powers_of_two(case, layout, engine):
         assert scaled.regret_bound(coef / units) == plain.regret_bound(coef)
 
 
+@pytest.mark.cases(20)
 @thinned(SCALE_INVARIANT, layout=LAYOUTS)
 @on_streams
 def test_any_units(case, layout, X, y, new, random):
@@ -182,6 +190,7 @@ def test_any_units(case, layout, X, y, new, random):
     )
 
 
+@pytest.mark.cases(20)
 @in_layouts
 @on_streams
 def test_permuted_features(case, layout, X, y, new, random):
@@ -200,6 +209,7 @@ def test_permuted_features(case, layout, X, y, new, random):
     assert_close(permuted.coef_, plain.coef_[..., order], 1e-9)
 
 
+@pytest.mark.cases(20)
 @thinned([case for case in REPRESENTATIVES if not case.counts_features], layout=LAYOUTS)
 @on_streams
 def test_column_that_tells_nothing(case, layout, X, y, new, random):
@@ -226,6 +236,7 @@ def test_column_that_tells_nothing(case, layout, X, y, new, random):
     assert_close(np.delete(wider.coef_, 2, axis=-1), plain.coef_, 1e-9)
 
 
+@pytest.mark.cases(20)
 @thinned(REPRESENTATIVES)
 @on_streams
 def test_shifted_features(case, X, y, new, random):
@@ -236,6 +247,7 @@ def test_shifted_features(case, X, y, new, random):
     assert_close(shifted.coef_, plain.coef_, 1e-9)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_rows_of_weight_zero(case, layout, engine):
     make = partial(case.make, center=layout.center)
@@ -253,6 +265,7 @@ def with_joblib(estimator):
     return joblib.load(file)
 
 
+@pytest.mark.cases(20)
 @thinned(
     REPRESENTATIVES, layout=LAYOUTS, copied=[with_pickle, with_joblib, copy.deepcopy]
 )
@@ -270,6 +283,7 @@ def test_copies_go_on(case, layout, copied, engine):
     assert_identical(learned(revived), learned(original))
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_clone_fits_the_same(case, layout, engine):
     X, y = case.data()

@@ -78,6 +78,7 @@ def test_ridge_of_standardised_rows(engine):
     assert_allclose(model.coef_covariance_, covariance, rtol=1e-9)
 
 
+@pytest.mark.cases(20)
 @seeds
 def test_covariance_in_units_of_features_and_target(seed, engine):
     X, y, rng = rows(seed=seed)

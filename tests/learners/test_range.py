@@ -78,6 +78,7 @@ def test_one_scale_of_all_features(case, layout, scale, engine):
     assert_units_cancel(case, make, layout.container, units, tolerance)
 
 
+@pytest.mark.cases(20)
 @thinned([*SCALE_INVARIANT], layout=LAYOUTS, seed=[0, 1])
 def test_powers_of_two_of_each_feature(case, layout, seed, engine):
     exponents = np.random.default_rng(seed).integers(-900, 901, size=6)
@@ -86,6 +87,7 @@ def test_powers_of_two_of_each_feature(case, layout, seed, engine):
     assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
 
 
+@pytest.mark.cases(20)
 @thinned([*SCALE_INVARIANT], layout=LAYOUTS)
 def test_any_units_of_each_feature(case, layout, engine):
     units = 10.0 ** np.random.default_rng(0).uniform(-270.0, 270.0, size=6)
@@ -93,6 +95,7 @@ def test_any_units_of_each_feature(case, layout, engine):
     assert_units_cancel(case, make, layout.container, units, 1e-9)
 
 
+@pytest.mark.cases(20)
 @thinned(SCALED, layout=SCALED_LAYOUTS)
 def test_units_of_standardised_features(case, layout, engine):
     exponents = np.array([-900, 900, -300, 300, 0, 7])
@@ -132,6 +135,7 @@ def test_a_first_value_far_from_the_rest(case, layout, first, scale, engine):
     other._check_state()
 
 
+@pytest.mark.cases(20)
 @thinned([*SCALE_INVARIANT], layout=LAYOUTS)
 def test_features_that_outgrow_their_unit(case, layout, engine):
     """What was learned while values were next to nothing is as good as nothing."""

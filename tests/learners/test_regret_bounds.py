@@ -161,6 +161,7 @@ class Comparators:
         return minimize(function, start, jac=True, options=options).x
 
 
+@pytest.mark.cases(20)
 @thinned(BOUNDED)
 @settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
@@ -179,6 +180,7 @@ def test_bound_holds(case, data):
     Comparators(case, estimator, stream.X, y, stream.sample_weight).check_hardest()
 
 
+@pytest.mark.cases(20)
 @thinned(BOUNDED, growth_and_size=[(1.0, 1.0), (1.5, 1e-3), (1.5, 1e3)])
 def test_bound_holds_against_an_adversary(case, growth_and_size):
     """Targets made to contradict each prediction."""
@@ -197,6 +199,7 @@ def test_bound_holds_against_an_adversary(case, growth_and_size):
     Comparators(case, estimator, X, y, np.ones(n)).check_hardest()
 
 
+@pytest.mark.cases(20)
 @thinned(BOUNDED)
 def test_bound_holds_on_a_long_stream(case):
     """So long that a learner with linear regret would break the bound."""
@@ -212,6 +215,7 @@ def test_bound_holds_on_a_long_stream(case):
         comparators.check(scale * model)
 
 
+@pytest.mark.cases(20)
 @cases
 def test_bound_before_the_first_trial(case):
     estimator = case.make()

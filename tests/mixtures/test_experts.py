@@ -380,6 +380,7 @@ def test_regret_is_bounded_by_a_constant_where_one_expert_is_best(engine):
 
 
 # The others would leave the range of floating-point numbers.
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("exponent", [-300, -7, 1, 300])
 @pytest.mark.parametrize("stream", sorted(STREAMS.keys() - EXTREME))
 @scale_free
@@ -421,6 +422,7 @@ def test_rounds_of_weight_zero_count_for_nothing(algorithm, engine):
     assert_same_state(all_rounds, some)
 
 
+@pytest.mark.cases(20)
 @seeds
 def test_a_factor_of_all_weights_cancels(seed, engine):
     """Of mixable losses, whose unit is fixed: the weights have one."""

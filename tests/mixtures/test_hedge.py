@@ -743,6 +743,7 @@ def test_large_experts_in_other_processes(backend):
     assert mixture.n_samples_seen_ == 100
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
 )

@@ -110,6 +110,7 @@ def test_rows_of_weight_zero_change_nothing(case, interactions, engine):
     assert_rows_of_weight_zero_change_nothing(case, make, np.array)
 
 
+@pytest.mark.cases(20)
 @thinned(CASES, interactions=INTERACTIONS)
 def test_units_cancel(case, interactions, engine):
     X, y = case.data()

@@ -1299,6 +1299,7 @@ def test_no_gamma_without_a_name(case, kernel, engine):
 # Extremes.
 
 
+@pytest.mark.cases(20)
 @representatives
 @pytest.mark.parametrize("size", [1e95, 1e-100])
 @pytest.mark.parametrize(

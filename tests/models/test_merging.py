@@ -144,6 +144,7 @@ def test_averaged_weights(case, engine):
     merged._check_state()
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("unit", [2.0**-5, 2.0**300])
 @seeds

@@ -473,6 +473,7 @@ def test_losses_are_of_the_probabilities(engine):
 # Regret.
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(
     "case", [case for case in CASES if case.has_bound and not case.average], ids=str
 )

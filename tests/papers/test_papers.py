@@ -247,6 +247,7 @@ def authors_file(path, **changes):
     return path
 
 
+@pytest.mark.thorough
 def test_comparison_with_authors(figure1, call, tmp_path):
     file = authors_file(tmp_path / "authors.csv", ScInOL_2=100.0)
     status, out, err = call(

@@ -203,8 +203,7 @@ def test_frames_and_dicts():
     assert_allclose(*said, rtol=1e-9)
 
 
-@pytest.mark.cases(1)
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "pipeline",
     [
@@ -501,6 +500,7 @@ def test_steps_that_do_not_learn():
     assert merged[2] is not models[0][2]
 
 
+@pytest.mark.thorough
 def test_pipelines_as_experts():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))

@@ -947,8 +947,7 @@ def test_progressive_validation_is_what_the_model_was_charged(engine):
     assert_allclose(-result.scores["neg_log_loss"], mean)
 
 
-@pytest.mark.cases(1)
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("size", [1, 60, N_ROWS])
 def test_expert_that_predicts_row_by_row(size, engine):
     """A mixture of one says what it says, from the first chunk on."""

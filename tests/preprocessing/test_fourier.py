@@ -86,6 +86,7 @@ def test_chunks_do_not_matter(size, engine):
     assert_array_equal(np.vstack(alone), whole.transform(new))
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("exponents", [[0, 3, -7, 1, 0], [-300, 0, 300, -90, 290]])
 @seeds
 def test_powers_of_two_cancel(exponents, seed, engine):
@@ -98,6 +99,7 @@ def test_powers_of_two_cancel(exponents, seed, engine):
     assert_array_equal(other.transform(units * new), plain.transform(new))
 
 
+@pytest.mark.cases(20)
 @seeds
 def test_shifts_cancel(seed, engine):
     X = rows(seed=seed)

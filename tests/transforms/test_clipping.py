@@ -75,6 +75,7 @@ def test_same_as_learning_clipped_rows(case, layout, engine):
     )
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("container", CONTAINERS)
 @seeds
 def test_units_do_not_matter(container, seed, engine):

@@ -117,12 +117,14 @@ def test_rows_of_weight_zero(case, layout, engine):
     assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_powers_of_two(case, layout, engine):
     makes = partial(forgetful, case, layout)
     assert_powers_of_two_cancel(case, makes, layout.container)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_any_units(case, layout, engine):
     """With centring, any zero as well."""
@@ -269,8 +271,7 @@ def sparse_streams(draw):
     return X, np.array(c), sorted(cuts), are_sparse
 
 
-@pytest.mark.cases(1)
-@pytest.mark.slow
+@pytest.mark.thorough
 @settings(max_examples=60, suppress_health_check=list(HealthCheck), deadline=None)
 @given(stream=sparse_streams(), forgetting=st.sampled_from([1e-6, 0.01, 0.1, 0.9]))
 def test_sums_over_all_rows(engine, stream, forgetting):

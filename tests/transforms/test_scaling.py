@@ -88,11 +88,13 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
     assert_close(case.decision(scaled, layout.container(new)), expected, 1e-9)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_powers_of_two(case, layout, engine):
     assert_powers_of_two_cancel(case, partial(make, case, layout), layout.container)
 
 
+@pytest.mark.cases(20)
 @in_layouts
 def test_any_units(case, layout, engine):
     """With centring, any zero as well."""
@@ -298,6 +300,7 @@ def in_units(case, layout, unit):
     return make(case, layout, **parameters)
 
 
+@pytest.mark.cases(20)
 @thinned(OF_TARGETS, layout=LAYOUTS)
 def test_any_units_of_the_target(case, layout, engine):
     X, y = case.data()
@@ -315,6 +318,7 @@ def test_any_units_of_the_target(case, layout, engine):
     assert_close(moved.coef_ / unit, plain.coef_, 1e-9)
 
 
+@pytest.mark.cases(20)
 @thinned(OF_TARGETS, layout=LAYOUTS, exponent=[-300, 300])
 def test_powers_of_two_of_the_target(case, layout, exponent, engine):
     X, y = case.data()
