@@ -1,10 +1,9 @@
 """Files of models with data and no code, by means of skops."""
 
 import json
-import os
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import deepcopy
 from inspect import isclass
 from io import BytesIO
@@ -12,8 +11,6 @@ from itertools import pairwise
 from math import prod
 from os import PathLike
 from pathlib import Path
-from secrets import token_hex
-from shutil import copymode
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -24,6 +21,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
+from ._files import replacing
 from ._hyperparameters import is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
@@ -295,40 +293,6 @@ def _in_memory(model):
     joblib.dump(model, file)
     file.seek(0)
     return joblib.load(file)
-
-
-def check_regular_file(path):
-    """Refuse to replace anything but a regular file, such as a pipe or a device."""
-    if Path(path).exists() and not Path(path).is_file():
-        raise FileExistsError(
-            f"{path} is not a regular file: choose another name for the new one."
-        )
-
-
-@contextmanager
-def replacing(path, mode="xb", **options):
-    """Open a new file that replaces `path`, if any, when the block succeeds.
-
-    The mode is "xb" for bytes or "x" for text; options are for :func:`open`.
-    """
-    check_regular_file(path)
-    path = Path(os.path.realpath(path))
-    temporary = path.with_name(f".{token_hex(8)}.tmp")
-    try:
-        with temporary.open(mode, **options) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if path.exists():
-            copymode(path, temporary)
-        os.replace(temporary, path)
-    except OSError as error:
-        if error.errno is None or error.filename not in (None, str(temporary)):
-            raise  # of another file
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        with suppress(OSError):  # most often it was renamed
-            temporary.unlink()
 
 
 # Loading.

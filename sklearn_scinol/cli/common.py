@@ -12,7 +12,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from ..persistence import check_regular_file, import_skops, load
+from .._files import check_regular_file
+from ..persistence import import_skops, load
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.columns import LateType

@@ -12,8 +12,8 @@ from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _check_feature_names_in
 
+from .._files import replacing
 from .._optional import import_optional
-from ..persistence import replacing
 from .common import (
     add_output,
     check_not_read,

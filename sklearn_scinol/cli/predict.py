@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
-from ..persistence import replacing
+from .._files import replacing
 from ..streams.files import find_files
 from .common import (
     FILES_HELP,

@@ -424,7 +424,7 @@ def hostile_target(kind, interval, r, random):
             raise AssertionError(kind)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(
     "kind",
     [

@@ -435,22 +435,22 @@ def test_damaged_caches(suffix, share, cache_folder):
     assert doubled() == (42.0, 1)
 
 
-def test_what_is_known_of_flat_functions(cache_folder, monkeypatch):
+def test_descriptions_of_flat_functions(cache_folder, monkeypatch):
     """It serves the sources that it was made of, as they stand, and no others."""
     from sklearn_scinol.engines.numba_engine import compiling, flat_cache
     from sklearn_scinol.engines.numba_engine.flattening import structure
 
     values = [structure(1.0, "a"), structure(2.0, "b")]
     function = _portable.norm
-    _, known = compiling.flat_function(function, values, True)
-    assert "sklearn_scinol._portable:MIN_SQUARE" in known.read
+    _, description = compiling.flat_function(function, values, True)
+    assert "sklearn_scinol._portable:MIN_SQUARE" in description.read
 
     def loaded(is_strict=True, given=values):
         return flat_cache.load(function, given, is_strict)
 
     assert loaded() is None
-    flat_cache.save(function, values, True, known)
-    assert loaded() == known
+    flat_cache.save(function, values, True, description)
+    assert loaded() == description
     assert loaded(is_strict=False) is None
     assert loaded(given=[*values[:1], structure(np.ones(2), "b")]) is None
     for module, name, value in (
@@ -465,10 +465,37 @@ def test_what_is_known_of_flat_functions(cache_folder, monkeypatch):
     for damaged in (b"", whole[:-9], b"{}", b"[1, 2, 3, 4]", b"[]"):
         file.write_bytes(damaged)
         assert loaded() is None
-    flat_cache.save(function, values, True, known)
-    assert loaded() == known
-    flat_cache.save(double, values[:1], True, known)  # of this file
+    flat_cache.save(function, values, True, description)
+    assert loaded() == description
+    flat_cache.save(double, values[:1], True, description)  # of this file
     assert [*cache_folder.rglob("*.json")] == [file]
+
+
+def test_a_function_is_flattened_to_be_compiled_only(cache_folder, monkeypatch):
+    """For other types, and where there is no folder for the cache, too."""
+    from sklearn_scinol.engines.numba_engine import compiling
+
+    def loop():
+        return compiling.compiled(_portable.norm, compiling.STRICT)
+
+    first = loop()
+    assert first(3.0, 4.0) == 5.0
+    assert hasattr(first.dispatcher.py_func, "source")
+    later = loop()
+    assert later(3.0, 4.0) == 5.0
+    assert not hasattr(later.dispatcher.py_func, "source")
+    assert later(3.0, 4) == 5.0
+    assert hasattr(later.dispatcher.py_func, "source")
+    for file in cache_folder.rglob("*.nb?"):
+        file.unlink()
+    assert loop()(3.0, 4.0) == 5.0
+
+    class Nowhere(compiling.Cache):
+        def __init__(self, *_):
+            raise RuntimeError
+
+    monkeypatch.setattr(compiling, "Cache", Nowhere)
+    assert loop()(3.0, 4.0) == 5.0
 
 
 def test_full_disk(cache_folder, monkeypatch):

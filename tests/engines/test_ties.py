@@ -45,7 +45,6 @@ def by_both_engines(model, X, y, **keywords):
 
 
 @pytest.mark.thorough
-@pytest.mark.slow  # it is compiled
 @pytest.mark.parametrize("name", MODELS)
 def test_predictions_that_meet_targets(name):
     """Again and again the mean of the targets is 0, as is the next target."""

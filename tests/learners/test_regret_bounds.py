@@ -366,7 +366,7 @@ for case in BOUNDED:
     ATTACKED.setdefault(case.algorithm, []).append(case)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("algorithm", ATTACKED)
 def test_bound_holds_on_hostile_streams(algorithm):
     """Units and weights up to 80 powers of ten apart, labels against predictions."""

@@ -101,6 +101,7 @@ def test_only_the_compiled_engine_imports_numba():
 ROOMS = [
     "_version",
     "_docstrings",
+    "_files",
     "_hyperparameters",
     "_portable",
     "_hashing",

@@ -29,7 +29,6 @@ def test_bad_rows_are_refused_in_the_same_words(kind, tmp_path):
 
 
 @pytest.mark.thorough
-@pytest.mark.slow  # Read-only arrays matter to compiled loops, even if nothing changes.
 @pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_tables_in_both_views(engine, tmp_path):
     rows, labels, n_rows = late_table(), np.arange(260) % 2, 250

@@ -400,7 +400,7 @@ def test_a_save_that_fails(function, error, path, monkeypatch):
 
     save(fitted(), path)
     before = path.read_bytes()
-    monkeypatch.setattr(persistence.os, function, fail)
+    monkeypatch.setattr(os, function, fail)
     with pytest.raises(type(error)) as caught:
         save(fitted(HedgeClassifier), path)
     assert path.read_bytes() == before

@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from types import FunctionType
@@ -15,7 +14,7 @@ from ... import _portable
 from ...losses import methods
 from . import exponentials, flat_cache, registers, substitutes, unowned
 from .disk_cache import Cache
-from .flat_cache import Flat, described
+from .flat_cache import Description, described
 from .flattening import Flattener, Plan, flatten, named, parsed, plan, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 
@@ -34,8 +33,8 @@ INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": Tr
 
 HANDLERS = registers.HANDLERS | unowned.HANDLERS
 
-#: What is known of functions that loops call, by these functions.
-known_parts: dict = {}
+#: Descriptions of compiled functions that loops call, by these functions.
+descriptions: dict = {}
 
 
 class Loop:
@@ -107,24 +106,26 @@ class Loop:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         values = [*map(structure, arguments, names)]
-        known = flat_cache.load(function, values, is_strict)
-        if known is None:
-            flat, known = flat_function(function, values, is_strict)
-            flat_cache.save(function, values, is_strict, known)
-        else:
-            source = f"def {function.__name__}({', '.join(known.arguments)}): ..."
-            flat = _defined(source, function, {})
+        description = flat_cache.load(function, values, is_strict)
+        if description is None:
+            flat, description = flat_function(function, values, is_strict)
+            flat_cache.save(function, values, is_strict, description)
+        else:  # its signature will do to load what is compiled
+            parameters = ", ".join(description.arguments)
+            flat = _defined(f"def {function.__name__}({parameters}): ...", function, {})
         dispatcher = numba.njit(flat, **self._options)
 
-        def flatten_now():
-            if not hasattr(flat, "source"):
+        def flatten_to_compile():
+            if not hasattr(dispatcher.py_func, "source"):
                 dispatcher.py_func, _ = flat_function(function, values, is_strict)
                 dispatcher._compiler.py_func = dispatcher.py_func
 
-        with suppress(RuntimeError):  # no folder for the cache
-            dispatcher._cache = Cache(flat, known.digest, flatten_now)
+        try:
+            dispatcher._cache = Cache(flat, description.digest, flatten_to_compile)
+        except RuntimeError:  # no folder for the cache
+            flatten_to_compile()
         is_cached = isinstance(dispatcher._cache, Cache)
-        name = f"{flat.__module__}.{flat.__qualname__} {known.digest}"
+        name = f"{flat.__module__}.{flat.__qualname__} {description.digest}"
         compile_types = dispatcher.compile
 
         def compile_claimed(types):
@@ -134,7 +135,7 @@ class Loop:
                 return compile_types(types)
 
         dispatcher.compile = compile_claimed
-        taken = {*known.arguments}
+        taken = {*description.arguments}
         parts = [plan(*each, taken) for each in zip(arguments, values, strict=True)]
         self.dispatcher, self._plan = dispatcher, Plan(parts)
 
@@ -159,8 +160,7 @@ def flat_function(function, values, is_strict, takes_all=False):
     Returns
     -------
     flat : function
-    known : Flat
-        What is known of it.
+    description : Description
     """
     separate = strict_parts if is_strict else parts
     flattener = Flattener(substitutes.SUBSTITUTES, HANDLERS, separate)
@@ -171,11 +171,11 @@ def flat_function(function, values, is_strict, takes_all=False):
         if value is np:
             continue
         digest.update(f"{name} {_digest(value)} {is_strict}".encode())
-        if isinstance(value, FunctionType) and value in known_parts:
-            read |= known_parts[value].read
+        if isinstance(value, FunctionType) and value in descriptions:
+            read |= descriptions[value].read
     flat = _defined(source, function, names)
     flat.source = source
-    return flat, Flat(digest.hexdigest(), arguments, read)
+    return flat, Description(digest.hexdigest(), arguments, read)
 
 
 def _defined(source, function, names):
@@ -187,8 +187,8 @@ def _defined(source, function, names):
 
 def _digest(value):
     """Return a digest of a global value of a flat function."""
-    if isinstance(value, FunctionType) and value in known_parts:
-        return known_parts[value].digest
+    if isinstance(value, FunctionType) and value in descriptions:
+        return descriptions[value].digest
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.tobytes()}"
     defined = getattr(value, "_defn", value)  # of an intrinsic
@@ -228,8 +228,8 @@ def is_exact(function):
 @cache
 def _part(function, shapes, is_strict):
     values = map(named, shapes, parsed(function).parameters)
-    flat, known = flat_function(function, [*values], is_strict, takes_all=True)
+    flat, description = flat_function(function, [*values], is_strict, takes_all=True)
     options = STRICT if is_strict else OPTIONS
     part = register_jitable(**options, **INNER)(flat)
-    known_parts[part] = known
+    descriptions[part] = description
     return part

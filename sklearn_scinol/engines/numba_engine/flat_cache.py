@@ -1,36 +1,35 @@
-"""What is known of flat functions, on disk beside Numba's cache.
+"""Digests and arguments of flat functions, kept on disk beside Numba's cache.
 
 To flatten a loop takes longer than to load it from Numba's cache, which needs no more
 than the digest of the flat function and the parts of arguments that it takes. So these
 are kept, with all that was read in modules: a file serves the sources it was made of.
-Loops that have to do with modules from elsewhere are flattened in each process.
+Loops that use code from outside this package are flattened in each process.
 """
 
 import ast
 import hashlib
 import json
-import os
 import sys
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from secrets import token_hex
 from types import FunctionType
 from typing import NamedTuple
 
 import numba
 import numpy as np
 
+from ..._files import replacing
 from ..._hyperparameters import is_native
 from .disk_cache import Located
 
 PACKAGE = Path(__file__).parents[2]
 
 
-class Flat(NamedTuple):
-    """What is known of a flat function.
+class Description(NamedTuple):
+    """Description of a flat function: what is needed to load it when it is compiled.
 
     Parameters
     ----------
@@ -47,31 +46,30 @@ class Flat(NamedTuple):
     read: dict
 
 
-class Elsewhere(Exception):
-    """A loop has to do with what is not of this package."""
+class Foreign(Exception):
+    """A loop uses code from outside this package."""
 
 
 def load(function, values, is_strict):
-    """Return what is known of a function that is flat for these values, or None."""
+    """Return the description of a function flattened for some values, or None."""
     try:
-        found = json.loads(_path(function, values, is_strict).read_bytes())
-        stamp, *fields = found
-        flat = Flat(*fields)
+        stamp, *fields = json.loads(_path(function, values, is_strict).read_bytes())
+        description = Description(*fields)
         is_current = stamp == _stamp() and all(
-            value == described(_look_up(name)) for name, value in flat.read.items()
+            value == described(_look_up(name))
+            for name, value in description.read.items()
         )
     except Exception:  # which a damaged file can raise of any kind
         return None
-    return flat if is_current else None
+    return description if is_current else None
 
 
-def save(function, values, is_strict, flat):
-    """Keep what is known of a flat function, where the disk can be written."""
-    with suppress(Elsewhere, OSError, RuntimeError):  # no folder for the cache
+def save(function, values, is_strict, description):
+    """Keep the description of a flat function, where the disk can be written."""
+    with suppress(Foreign, OSError, RuntimeError):  # no folder for the cache
         path = _path(function, values, is_strict)
-        temporary = path.with_suffix(f".{token_hex(8)}")
-        temporary.write_text(json.dumps([_stamp(), *flat]), encoding="utf-8")
-        os.replace(temporary, path)
+        with replacing(path, "x", encoding="utf-8") as file:
+            json.dump([_stamp(), *description], file)
 
 
 def described(value):
@@ -119,10 +117,10 @@ def _key(value):
         return _name(type(value)), *map(_key, value)
     if isinstance(value, (bool, int, float, str, type(None))):
         return value
-    raise Elsewhere
+    raise Foreign
 
 
 def _name(thing):
     if not is_native(thing) and thing.__module__ != "builtins":
-        raise Elsewhere
+        raise Foreign
     return f"{thing.__module__}.{thing.__qualname__}"
