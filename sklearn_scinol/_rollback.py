@@ -1,7 +1,6 @@
 """Rollback of estimators after calls that fail or are interrupted."""
 
 from contextvars import ContextVar, copy_context
-from weakref import ref
 
 from ._locks import locks_of
 
@@ -26,43 +25,6 @@ def roll_back(rollbacks):
     """Call functions that restore a state, the last one first."""
     for rollback in reversed(rollbacks):
         rollback()
-
-
-class UndoLog(list):
-    """Record of what a state was before each change."""
-
-    pending = None  # what an engine saves meanwhile, which is recorded after its call
-
-
-class RecordsChanges:
-    """State that records its changes in logs, from which they can be undone.
-
-    It has only weak references to logs: nothing is recorded for calls that are over.
-    """
-
-    def __init__(self):
-        self._logs = []
-
-    def _new_log(self):
-        """Return a log that gets all changes from now on."""
-        log = UndoLog()
-        self._logs = [each for each in self._logs if each() is not None]
-        self._logs.append(ref(log))
-        return log
-
-    @property
-    def _is_recorded(self):
-        return any(log() is not None for log in self._logs)
-
-    def _record(self, before):
-        """Add what a part of the state was before a change to all logs."""
-        for reference in self._logs:
-            log = reference()
-            if log is not None:
-                log.append(before)
-
-    def __getstate__(self):
-        return vars(self) | {"_logs": []}
 
 
 class rollback_on_error:

@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import _routing_enabled
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
+from ._state import Part, checkpoint
 from .estimators.late_labels import ServedRow
 from .estimators.rows import RowByRow, chunk_of, read_row, row_of
 from .preprocessing.stream import StreamTransformer
@@ -158,8 +159,10 @@ def learn_step(step, X, given, rollbacks, targets=None):
 
 
 def checkpoint_step(step):
-    """Return a function that restores a step, by its `_checkpoint` or by a copy."""
-    if hasattr(step, "_checkpoint"):
+    """Return a function that restores a step, by its parts or by a copy."""
+    if isinstance(step, Part):
+        return checkpoint(step)
+    if hasattr(step, "_checkpoint"):  # of a pipeline
         return step._checkpoint()
     before = deepcopy(vars(step))
 

@@ -25,18 +25,6 @@ class CSRRows(NamedTuple):
     indptr: np.ndarray  # int32
 
 
-def as_writable(array, order=None):
-    """Return an array that engines can change, a copy where it is mapped from disk.
-
-    In C or Fortran order, if `order` is given.
-    """
-    flags = array.flags
-    is_ordered = {"C": flags.c_contiguous, "F": flags.f_contiguous, None: True}[order]
-    if type(array) is np.ndarray and is_ordered and flags.writeable and flags.aligned:
-        return array
-    return np.require(array, requirements=[*(order or ""), "A", "W", "E"])
-
-
 def as_read_only(array):
     """Return an array in C order that engines cannot change."""
     array = np.require(array, requirements="CAE")
@@ -264,9 +252,10 @@ class Predictions(NamedTuple):
     @property
     def all_finite(self):
         """Whether all predictions are finite."""
-        return bool(
-            np.isfinite(self.predictions).all() and np.isfinite(self.reported).all()
-        )
+        is_finite = bool(np.isfinite(self.predictions).all())
+        if self.averaged is None:
+            return is_finite
+        return is_finite and bool(np.isfinite(self.averaged).all())
 
 
 class Combination(NamedTuple):

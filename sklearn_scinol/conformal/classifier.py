@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import inherit_descriptions
 from .._locks import learns, reads
+from .._state import checkpoint
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
@@ -244,8 +245,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             ]
         weights = self._without_unpredicted(weights)
         (thresholds,) = self._outputs
-        rollbacks.append(thresholds.checkpoint())
-        thresholds.ensure_layout()
+        rollbacks.append(checkpoint(thresholds))
         engine = get_engine(current_engine())
         sets = thresholds.learn(engine, scores, codes, weights, before)
         sets = sets[..., self._level_indices()]

@@ -4,11 +4,11 @@ import numpy as np
 
 from .._invariants import ROUNDING, floats
 from .._shards import Shards
-from ..blocks import as_writable
+from .._state import Part
 from ..learners.interval_ends import ErrorSizes
 
 
-class Levels:
+class Levels(Part):
     """Corrections that hold one or several levels of coverage, for one output.
 
     Attributes
@@ -64,26 +64,7 @@ class Levels:
         """Add up the bounds of the ends of each level."""
         return of_ends
 
-    # Restoring and merging.
-
-    def checkpoint(self):
-        """Return a function that restores corrections, running means and sums."""
-        self.ensure_layout()
-        states = [*self.sizes, *self.ends]
-        before, sums = [state.copy() for state in states], self.sums
-
-        def restore():
-            for state, numbers in zip(states, before, strict=True):
-                state[:] = numbers
-            self.sums = sums
-
-        return restore
-
-    def ensure_layout(self):
-        """Make arrays writable; joblib maps them read-only."""
-        for name in "sizes", "ends":
-            state = getattr(self, name)
-            setattr(self, name, type(state)(*map(as_writable, state)))
+    # Merging.
 
     def _merge(self, members, start):
         """Merge what all have into this one; return the members as shards."""

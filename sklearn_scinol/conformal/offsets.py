@@ -51,6 +51,8 @@ class Offsets(Levels):
 
     _step = STEP
 
+    _replaced = ("quantiles",)  # which learns under rollbacks of its own
+
     def __init__(self, coverage):
         n_means, n_ends = len(RATES), 2 * len(coverage)
         levels = np.concatenate([0.5 - coverage[::-1] / 2, 0.5 + coverage / 2])

@@ -18,6 +18,7 @@ from .._invariants import is_count, same_structure
 from .._locks import learns, reads
 from .._rollback import learn_as_last_step
 from .._shards import Shards
+from .._state import checkpoint
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
@@ -234,11 +235,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             self._standard = StandardTransform(errors.shape[1] + self._n_columns)
         weights = self._without_unpredicted(weights)
         engine, learned = get_engine(current_engine()), []
-        rollbacks.append(self._standard.checkpoint())
+        rollbacks.append(checkpoint(self._standard))
         features = self._learn_features(engine, X, predictions, weights)
         for k, offsets in enumerate(self._outputs):
-            rollbacks.append(offsets.checkpoint())
-            offsets.ensure_layout()
+            rollbacks.append(checkpoint(offsets))
             learn = partial(_learn_quantiles, offsets.quantiles, rollbacks)
             if prepared is not None:
                 learn = partial(prepared.learn_quantiles, k, rollbacks)

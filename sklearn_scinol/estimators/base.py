@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._locks import SharedByThreads, learns, locks_of
 from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import Origins
+from .._state import Part, checkpoint
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
@@ -50,6 +51,7 @@ class OnlineEstimator(
     InvariantsMixin,
     SharedByThreads,
     CallbackSupportMixin,
+    Part,
     BaseEstimator,
     metaclass=ABCMeta,
 ):
@@ -98,6 +100,8 @@ class OnlineEstimator(
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
+
+    _changed = ("_model",)
 
     # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
     _adds_rollbacks = True
@@ -185,7 +189,7 @@ class OnlineEstimator(
             if chunk.sample_weight is not None:
                 check_not_all_zero(chunk.sample_weight)
             if continues:
-                rollbacks.append(self._model.checkpoint(chunk.X))
+                rollbacks.append(checkpoint(self._model, chunk.X))
             else:
                 self._start(chunk.X)
                 self._origins = Origins([token_hex(8)])
@@ -248,7 +252,7 @@ class OnlineEstimator(
                 converged = n_no_change == schedule.n_iter_no_change
                 if loss < best_loss:
                     best_loss = loss
-                    restore_best = self._model.checkpoint(chunk.X)
+                    restore_best = checkpoint(self._model, chunk.X)
             end_details = {
                 **details,
                 "reconstruction_attributes": self._fitted_attributes,
@@ -327,7 +331,7 @@ class OnlineEstimator(
         In a pipeline, whose other steps have learned all rows, it restores all rows.
         """
         if rollbacks_around(self) is not None:
-            return self._model.checkpoint(chunk.X)
+            return checkpoint(self._model, chunk.X)
         return self._model.checkpoint_row_boundary(chunk)
 
     def _prepare(self, X, y, sample_weight, classes=None):
@@ -429,11 +433,7 @@ class OnlineEstimator(
         self._model.end_call()
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
-            self.loss_curve_ = self._truncated([*self.loss_curve_, loss])
-
-    def _truncated(self, curve):
-        """Return the entries of a curve that are kept, the latest ones."""
-        return curve[-self._max_curve :]
+            self.loss_curve_ = [*self.loss_curve_, loss][-self._max_curve :]
 
     def _record_row(self, loss_before, weight, rollbacks):
         """Append the loss of one row to `loss_curve_` in place, and a rollback."""

@@ -14,6 +14,7 @@ from .._hyperparameters import is_value
 from .._invariants import floats
 from .._locks import reads
 from .._shards import Shards
+from .._state import checkpoint
 from .._typing import (
     Labels,
     MatrixLike,
@@ -558,7 +559,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _checkpoint(self, chunk):
         if self._class_counts is None:
             return super()._checkpoint(chunk)
-        return self._model.checkpoint(chunk.X)  # counts have all rows, or none
+        return checkpoint(self._model, chunk.X)  # counts have all rows, or none
 
     def _parts(self, chunk):
         *_, (_, classes) = chunk.class_segments

@@ -49,5 +49,5 @@ class MergingMixin:
             merged._model = model if back is None else model.with_columns(back)
         merged._origins = Origins(set().union(*map(origins_of, members)))
         curve = [loss for member in members for loss in member.loss_curve_]
-        merged.loss_curve_ = self._truncated(curve)
+        merged.loss_curve_ = curve[-self._max_curve :]
         return merged

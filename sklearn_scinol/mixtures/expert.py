@@ -6,14 +6,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._shards import columns_differ
+from .._state import Part
 from ..blocks import Block, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
-from ..losses import as_targets
-from ..models.base import Chunk, Model, ordered_blocks, snapshot
+from ..losses import as_targets, identity
+from ..models.base import Chunk, Model, ordered_blocks
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
+from ..views import dense_view_of
 
 #: An estimator from elsewhere predicts this many rows at once, then learns them.
 CHUNK_ROWS = 256
@@ -46,9 +48,6 @@ class NativeEstimator(Protocol):
     def _predict_validated(self, X, method):
         """Return outputs of `method` for validated rows."""
 
-    def _to_output(self, decision, method):
-        """Convert predictions of the model to outputs of `method`."""
-
     def _record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the loss curve."""
 
@@ -62,7 +61,7 @@ class NativeEstimator(Protocol):
         """Return a copy for rows with other columns, to be merged."""
 
 
-class Expert:
+class Expert(Part):
     """An estimator in a mixture.
 
     Parameters
@@ -127,20 +126,16 @@ class Expert:
         return not getattr(self.estimator, "_ignores_features", False)
 
     @property
-    def is_linear(self):
-        """Whether its model is linear, and weighs rows as the mixture does."""
-        weighs_classes = getattr(self.estimator, "_weighs_classes", False)
-        return isinstance(self.model, LinearModel) and not weighs_classes
+    def block_model(self):
+        """Model, if it learns blocks of the mixture's rows; otherwise None.
 
-    @property
-    def is_replayable(self):
-        """Whether single rows can be learned by calls that were prepared."""
-        return self.is_linear or isinstance(self.model, LocalModel)
-
-    @property
-    def shared_model(self):
-        """Model, if it can share blocks with other models; otherwise None."""
-        return self.model if self.is_replayable and self.model.shares_rows else None
+        It does unless it weighs rows in its own way.
+        """
+        model = self.model
+        if isinstance(model, LinearModel):
+            weighs_classes = getattr(self.estimator, "_weighs_classes", False)
+            return None if weighs_classes else model
+        return model if isinstance(model, LocalModel) else None
 
     # Learning.
 
@@ -170,15 +165,11 @@ class Expert:
         block = Block((), None, y, RowWeights(ones, ones, ones, ones[:0]), None)
         return predictions, self._losses(predictions, block), weights
 
-    def record_block(self, predictions, block):
-        """Return the expert's predictions for a learned block, and their losses."""
-        if not predictions.all_finite:
-            self._raise_not_finite()
-        return self.mixture_predictions(predictions, block)
-
     def shares_mixture_loss(self, predictions):
         """Whether model and mixture have the same loss of these predictions."""
-        return predictions.averaged is None and self.mixing_scale.fits(self.model.loss)
+        loss, of_mixture = self.model.loss, self.mixing_scale.loss
+        fits = loss is of_mixture or identity(loss) == identity(of_mixture)
+        return predictions.averaged is None and fits
 
     def mixture_predictions(self, predictions, block):
         """Return predictions for a block on the scale of the mixture, and their losses.
@@ -194,6 +185,8 @@ class Expert:
         predictions : ndarray of shape (n, n_outputs)
         losses : ndarray of shape (n, n_outputs or 1)
         """
+        if not predictions.all_finite:
+            self._raise_not_finite()
         loss, scale = self.model.loss, self.mixing_scale
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
@@ -202,11 +195,6 @@ class Expert:
         if loss.joint != scale.loss.joint:
             y = as_targets(_codes(y), scale.loss, scale.n_outputs)
         return mixed, self._losses(mixed, block._replace(targets=y))
-
-    def read_decision(self, decision, block):
-        """Return predictions for rows from decisions of the model, and their losses."""
-        predictions = self._read(self.estimator._to_output(decision, self.method))
-        return predictions, self._losses(predictions, block)
 
     def record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the estimator's curve."""
@@ -239,26 +227,14 @@ class Expert:
 
     # Restoring and merging.
 
-    def checkpoint(self, X):
-        """Return a function that undoes what learning the rows `X` will do."""
-        restores = [snapshot(self)]
+    def _seen(self, X, features):
+        return dense_view_of(X) if self.sees_dense_view else X, None
+
+    def _undo(self, X):
         if self.is_native:
-            before = vars(self.estimator).copy()
-            restores.append(lambda: vars(self.estimator).update(before))
-            restores.append(self.model.checkpoint(X))
-        else:
-            before = deepcopy(self.estimator)
-            restores.append(lambda: setattr(self, "estimator", before))
-
-        def restore():
-            for part in restores:
-                part()
-
-        return restore
-
-    def is_finite(self, chunk):
-        """Whether the state is finite; True for estimators of other packages."""
-        return not self.is_native or self.model.is_finite(chunk)
+            return None
+        before = deepcopy(self.estimator)
+        return lambda: setattr(self, "estimator", before)
 
     def with_columns(self, placement, has_begun):
         """Return a copy for rows with other columns, to be merged."""
@@ -331,7 +307,7 @@ def learn_block(experts, block, are_new):
     models = [expert.model for expert in experts]
     of_experts = models[0].learn_together(engine, models, block, are_new)
     return [
-        (expert, *expert.record_block(predictions, block), block.weights.given)
+        (expert, *expert.mixture_predictions(predictions, block), block.weights.given)
         for expert, predictions in zip(experts, of_experts, strict=True)
     ]
 

@@ -11,6 +11,7 @@ from sklearn.utils import check_array, check_scalar
 from sklearn.utils.validation import _check_sample_weight
 
 from .._invariants import is_count, same_structure
+from .._state import Part
 from ..config import current_engine
 from ..engines import get_engine
 
@@ -18,7 +19,7 @@ from ..engines import get_engine
 MAX_AS_LIST = 32
 
 
-class ExpertWeights(ABC):
+class ExpertWeights(Part, ABC):
     """Weights for experts, learned round by round.
 
     Engines change the arrays of the state in place. Its fields `totals`, `loss` and
@@ -29,6 +30,8 @@ class ExpertWeights(ABC):
     ----------
     n_experts : int
     """
+
+    _replaced = ("_state",)
 
     #: Fields of the state that are sums of losses, of which none may overflow.
     _sums: tuple[str, ...] = ("totals", "loss", "gap")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..losses import JOINT, identity
+from ..losses import JOINT
 
 # Bound on probabilities of estimators from elsewhere: a class may have probability 0
 # and still come.
@@ -48,10 +48,6 @@ class MixingScale:
     def learning_rate(self):
         """Rate for which the loss of the mixture is mixable, or None."""
         return None if self.kind == "mean" else 1.0
-
-    def fits(self, loss):
-        """Whether predictions of experts with this loss need no conversion."""
-        return identity(loss) == identity(self.loss)
 
     def methods(self, is_native):
         """Names of the methods to ask an estimator for, the first that it has."""

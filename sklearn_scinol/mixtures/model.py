@@ -2,9 +2,10 @@
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from copy import copy, deepcopy
+from copy import copy
 from functools import partial
 from itertools import product
+from operator import is_
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -14,13 +15,15 @@ from sklearn.base import clone
 from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
 from .._shards import merge
-from ..blocks import Block, as_writable
+from ..blocks import Block
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
-from ..models.base import Learned, Model, ordered_blocks, snapshot
+from ..losses import identity
+from ..models.base import Learned, Model, ordered_blocks
 from ..models.linear import MAX_FLOAT
 from ..models.row import prepare
+from ..models.shared_block import SharedBlock
 from ..views import dense_view_of
 from .adahedge import AdaHedge
 from .expert import (
@@ -36,7 +39,6 @@ from .mixing_scale import MixingScale
 from .parallel import workers
 from .row import PreparedMixture
 from .second_level import SecondLevel
-from .shared_block import SharedBlock
 from .target_range import TargetRange
 
 # Number of entries of a block of rows, which all experts learn before the next block,
@@ -94,6 +96,10 @@ class MixtureModel(Model):
     n_jobs : int or None
         Number of experts that learn or predict at the same time.
     experts : list of Expert
+    has_dense_view : bool
+        Whether some experts see the dense view of :class:`TableRows`.
+    are_pooled : list of bool
+        Which experts the pools have.
     hedges : list of FixedShare or AdaHedge
         One for each set of weights.
     target_range : TargetRange or None
@@ -118,6 +124,9 @@ class MixtureModel(Model):
     #: During a call: the losses of each expert before it, and the weights of its rows.
     _call = None
 
+    #: Whether the state has the layout for sparse rows.
+    _is_for_sparse: bool | None = None
+
     def __init__(
         self, estimators, loss, n_outputs, n_classes, *, switching, pooling=False
     ):
@@ -128,6 +137,8 @@ class MixtureModel(Model):
             Expert(name, estimator, self.mixing_scale, *view)
             for name, estimator, *view in estimators
         ]
+        self.has_dense_view = any(each.sees_dense_view for each in self.experts)
+        self.are_pooled = [expert.is_pooled for expert in self.experts]
         algorithm = AdaHedge
         self.target_range = None
         self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
@@ -143,7 +154,7 @@ class MixtureModel(Model):
         self.clipping = np.zeros((n_hedges, 1 + len(estimators)))
         self.levels = []
         if pooling:
-            level = self.mixing_scale, sum(self._are_pooled), algorithm
+            level = self.mixing_scale, sum(self.are_pooled), algorithm
             self.levels = [SecondLevel(*level) for _ in range(n_hedges)]
         self.points, self.curve, self.level_curve = [], [], []
         self.has_begun = False
@@ -183,21 +194,36 @@ class MixtureModel(Model):
                 for expert in self.experts
             ]
         with workers(self.n_jobs) as run:
-            count = partial(chunk.count_of_one_prior, self.weight_scale)
+            groups = self.groups()
+            count = partial(self._count_rows, chunk, groups)
             for rows in self._blocks(X, order, count):
                 blocks = self.shared_blocks(engine, chunk, rows)
-                results = self._run(run, self._calls(blocks, labels, are_new))
+                results = self._run(run, self._calls(groups, blocks, labels, are_new))
                 experts, predictions, losses, weights = zip(*results, strict=True)
-                self.experts = list(experts)
-                self._share_transforms()
+                if not all(map(is_, experts, self.experts)):  # copies of a process
+                    self.experts = list(experts)
+                    self._share_transforms()
+                    groups = self.groups()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
-                y, weights = blocks[0].targets(self), blocks[0].weights
-                block = Block((), None, y, weights, None)
+                block = self.block(blocks[0])
                 predictions = self.learn_predictions(
                     engine, block, np.stack(predictions), np.stack(losses), are_new
                 )
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
+
+    def _count_rows(self, chunk, groups, rows):
+        """Count the first of some rows before a model changes by more than learning."""
+        n = chunk.count_of_one_prior(self.weight_scale, rows)
+        next_change = min(
+            [model.next_change for model, _ in groups if model] or [np.inf]
+        )
+        return min(n, chunk.count_to(rows, next_change - self.t))
+
+    def block(self, shared):
+        """Return the block of the mixture itself, from a :class:`SharedBlock`."""
+        y = shared.targets(self.loss, self.n_outputs, shared.rows)
+        return Block((), None, y, shared.row_weights, None)
 
     def end_call(self):
         call = vars(self).pop("_call", ())
@@ -281,7 +307,7 @@ class MixtureModel(Model):
         """
         if not self.levels:
             return mean, []
-        means, weights, are_pooled = [], [], self._are_pooled
+        means, weights, are_pooled = [], [], self.are_pooled
         if not all(are_pooled):
             predictions = predictions[are_pooled]
         for k, level in enumerate(getattr(engine, "levels", self.levels)):
@@ -306,35 +332,35 @@ class MixtureModel(Model):
         return block._replace(targets=block.targets[:, k : k + 1])
 
     def ensure_layout(self, X):
-        """Prepare the arrays of the state for rows like `X`."""
-        self._ensure_layout()
-        self.squared_errors = as_writable(self.squared_errors)
-        self.clipping = as_writable(self.clipping)
-        for level in self.levels:
-            level.ensure_layout()
-        for expert in self.experts:
-            if expert.shared_model is not None:
-                expert.shared_model.ensure_layout(expert.view_of(X))
+        """Convert the state to the layout for rows of the type of `X`."""
+        if self._is_for_sparse != sparse.issparse(X):
+            self._is_for_sparse = sparse.issparse(X)
+            for expert in self.experts:
+                if (model := expert.block_model) is not None:
+                    model.ensure_layout(expert.view_of(X))
 
     def groups(self):
-        """Group the places of experts that share a memory; others are alone."""
+        """Group experts that share a memory; others are alone.
+
+        Returns
+        -------
+        groups : list of (Model or None, list of int)
+            The first model, and the places of the experts. None if they do not learn
+            blocks of the mixture.
+        """
         groups = {}
         for place, expert in enumerate(self.experts):
-            model = expert.shared_model
+            model = expert.block_model
             key = None if model is None else model.memory_key
-            groups.setdefault(place if key is None else key, []).append(place)
+            key = place if key is None else key
+            groups.setdefault(key, (model, []))[1].append(place)
         return list(groups.values())
-
-    @property
-    def has_dense_view(self):
-        """Whether some experts see the dense view of :class:`TableRows`."""
-        return any(expert.sees_dense_view for expert in self.experts)
 
     def _check_dense_view(self, X):
         """Refuse rows without the dense view that experts have learned."""
-        seen = [expert.model for expert in self.experts if expert.sees_dense_view]
-        if not seen:
+        if not self.has_dense_view:
             return
+        seen = [expert.model for expert in self.experts if expert.sees_dense_view]
         dense = dense_view_of(X)
         if dense is None:
             raise ValueError(
@@ -355,12 +381,11 @@ class MixtureModel(Model):
             dense = SharedBlock(engine, chunk.dense_view, rows, scale)
         return SharedBlock(engine, chunk, rows, scale), dense
 
-    def _calls(self, blocks, labels, are_new):
+    def _calls(self, groups, blocks, labels, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
-        for places in self.groups():
-            first = self.experts[places[0]]
-            model, shared = first.shared_model, blocks[first.sees_dense_view]
+        for model, places in groups:
+            shared = blocks[self.experts[places[0]].sees_dense_view]
             if model is None:
                 calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
             else:
@@ -386,11 +411,13 @@ class MixtureModel(Model):
         """Share weights of rows, and transforms among models that see rows alike."""
         shared = {}, {}
         for expert in self.experts:
-            model = expert.shared_model
-            if model is None:
+            if (model := expert.block_model) is None:
                 continue
             model.weight_scale = self.weight_scale
-            model.share_transforms(shared[expert.sees_dense_view])
+            if identity(model.loss) == identity(self.loss):
+                model.loss = self.loss
+            if model.shares_rows:
+                model.share_transforms(shared[expert.sees_dense_view])
         for level in self.levels:
             level.share_weight_scale(self.weight_scale)
 
@@ -525,12 +552,8 @@ class MixtureModel(Model):
         """Weights of mean and experts in pools: (n_hedges, n_pools, 1 + n_experts)."""
         of_levels = np.stack([level.coefficients for level in self.levels])
         of_all = np.zeros((*of_levels.shape[:2], 1 + len(self.experts)))
-        of_all[:, :, [True, *self._are_pooled]] = of_levels
+        of_all[:, :, [True, *self.are_pooled]] = of_levels
         return of_all
-
-    @property
-    def _are_pooled(self):
-        return [expert.is_pooled for expert in self.experts]
 
     @property
     def level_weights(self):
@@ -657,14 +680,13 @@ class MixtureModel(Model):
         self._check_dense_view(X)
         engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
-        weights = self.weights[:, np.newaxis]
+        weights, groups = self.weights[:, np.newaxis], self.groups()
         with workers(self.n_jobs) as run:
             for rows in self._blocks(X):
                 calls, transformed = [], {}
                 part = X[rows]
-                for places in self.groups():
-                    first = self.experts[places[0]]
-                    model, own = first.shared_model, first.view_of(part)
+                for model, places in groups:
+                    own = self.experts[places[0]].view_of(part)
                     if model is None:
                         calls.append((predict, places, own))
                         continue
@@ -686,31 +708,23 @@ class MixtureModel(Model):
     # Restoring.
 
     def is_finite(self, chunk):
-        return np.isfinite(self.numbers).all() and all(
-            expert.is_finite(expert.view_of(chunk)) for expert in self.experts
-        )
+        models = [each.model for each in self.experts]
+        if self.has_dense_view:
+            chunks = [each.view_of(chunk) for each in self.experts]
+        else:
+            chunks = [chunk] * len(models)
+        pairs = zip(models, chunks, strict=True)
+        are_finite = [model is None or model.is_finite(rows) for model, rows in pairs]
+        return bool(np.isfinite(self.numbers).all()) and all(are_finite)
 
-    def checkpoint(self, X):
+    def _seen(self, X, features):
         self._check_dense_view(X)
-        restores = [each.checkpoint(each.view_of(X)) for each in self.experts]
-        parts = [part for level in self.levels for part in (level, *level.parts)]
-        restores.append(snapshot(self, self.weight_scale, *parts))
-        weights = [(each, deepcopy(each.hedge)) for each in self.levels]
-        hedges, target_range = deepcopy((self.hedges, self.target_range))
-
-        def restore():
-            for one in restores:
-                one()
-            for level, hedge in weights:
-                level.hedge = hedge
-            self.hedges, self.target_range = hedges, target_range
-
-        return restore
+        return X, features
 
     # One row at a time.
 
     def prepared(self, engine, n_features, n_classes, n_entries=None):
-        if not all(expert.is_replayable for expert in self.experts):
+        if any(expert.block_model is None for expert in self.experts):
             return None
         models, of_dense = (
             [e.model for e in self.experts if e.sees_dense_view is is_dense]

@@ -5,7 +5,6 @@ from math import isfinite
 
 import numpy as np
 
-from ..blocks import Block
 from ..models.local import LocalModel
 from ..models.row import ONE_ROW, LossCalls, PreparedModel, append_losses
 from .second_level import standardised_differences
@@ -27,35 +26,23 @@ class PreparedMixture(PreparedModel):
         of_dense = [each.model for each in experts if each.sees_dense_view]
         return [of_rows, of_dense] if of_dense else [of_rows]
 
-    def _parts(self):
-        yield from (self.model, self.model.weight_scale)
-        for level in self.model.levels:
-            yield from level.parts
-        yield from super()._parts()
-
     def _record_calls(self, recorder):
         model, row = self.model, self.row
         blocks = model.shared_blocks(recorder, row, ONE_ROW)
-        y, weights = blocks[0].targets(model), blocks[0].weights
-        self._block = Block((), None, y, weights, None)
+        self._block = model.block(blocks[0])
         self._experts, written = [None] * len(model.experts), []
-        for places in model.groups():
+        for own, places in model.groups():
             models = [self._models[place] for place in places]
-            first = model.experts[places[0]]
-            shared = blocks[first.sees_dense_view]
-            if isinstance(models[0], LocalModel):
+            expert = model.experts[places[0]]
+            shared = blocks[expert.sees_dense_view]
+            if isinstance(own, LocalModel):
                 self._record_local(recorder, shared, models, places)
                 continue
-            own, is_shared = models[0], models[0].shares_rows
-            if is_shared:
-                block = shared.for_model(own)
-            else:
-                block = own.block(recorder, first.view_of(row), ONE_ROW)
-            predictions = own.learn_block(recorder, block)
-            self._experts[places[0]] = first, predictions, is_shared
+            predictions = own.learn_block(recorder, shared.for_model(own))
+            self._experts[places[0]] = expert, predictions
             written += [predictions.predictions, predictions.reported]
         self._numbers = [each.numbers for each in self._models]
-        self._read = [self._reader(recorder, *each) for each in self._experts]
+        self._read = [self._reader(*each) for each in self._experts]
         n_experts = len(model.experts)
         self._mixing = MixingCalls(
             recorder, model, model.hedges, n_experts, self._block
@@ -75,24 +62,15 @@ class PreparedMixture(PreparedModel):
             expert = self.model.experts[place]
             losses = LossCalls(recorder, expert.model.loss, block, first.n_outputs)
             read = partial(_read_found, expert, losses, block, of_model)
-            self._experts[place] = expert, read, True
+            self._experts[place] = expert, read
 
-    def _reader(self, recorder, expert, predictions, is_shared):
+    def _reader(self, expert, predictions):
         """Return an expert's predictions and losses, or a function that gives them."""
         if callable(predictions):
             return predictions
-        if is_shared:
-            if expert.shares_mixture_loss(predictions):
-                return predictions.reported, predictions.losses
-            return partial(expert.mixture_predictions, predictions, self._block)
-        scale = expert.mixing_scale
-        if scale.kind == "softmax":
-            return partial(expert.read_decision, predictions.reported, self._block)
-        losses, compute_losses = recorder.compute_losses(
-            scale.loss, self._block, predictions.reported, 0.0
-        )
-        recorder.calls.append(compute_losses)
-        return predictions.reported, losses
+        if expert.shares_mixture_loss(predictions):
+            return predictions.reported, predictions.losses
+        return partial(expert.mixture_predictions, predictions, self._block)
 
     def _rollbacks(self):
         model = self.model
@@ -130,15 +108,11 @@ class PreparedMixture(PreparedModel):
         c, entries = self.row.given, []
         if c == 0.0:
             return
-        for (expert, _, is_shared), numbers, before in zip(
+        for (expert, _), numbers, before in zip(
             self._experts, self._numbers, self._losses_before, strict=True
         ):
-            own = expert.estimator
-            if is_shared:
-                loss = (numbers.item(1) - before) / c
-                entries.append((own.loss_curve_, loss, own._max_curve))
-            else:
-                self._add_to_curves(own, before, rollbacks)
+            own, loss = expert.estimator, (numbers.item(1) - before) / c
+            entries.append((own.loss_curve_, loss, own._max_curve))
         append_losses(entries, rollbacks)
 
     def estimators(self, own):

@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from .._portable import difference, padded
+from .._state import Part
 from ..losses.classification import Logistic
 from ..models.pool import (
     MAX_DIFFERENCE,
@@ -18,7 +19,7 @@ from ..transforms.targets import TargetTransform
 POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
 
 
-class SecondLevel:
+class SecondLevel(Part):
     r"""Pools of experts, mixed with the mean of the experts, the first level.
 
     A mean of probabilities is never surer than the surest expert. A log-linear pool
@@ -60,14 +61,6 @@ class SecondLevel:
         self.hedge = new_weights(2 * len(POOLS))
 
     @property
-    def parts(self):
-        """Objects that have the state, but for the weights of the levels."""
-        for pool in self.pools:
-            yield from (pool, *pool.parts)
-        if self.errors is not None:
-            yield self.errors
-
-    @property
     def weights(self):
         """Weights of the first level and of the pools at the next row."""
         return _of_levels(self.hedge.weights_)
@@ -84,13 +77,6 @@ class SecondLevel:
         if self.errors is None:
             return weights
         return np.column_stack([1.0 - weights.sum(axis=1), weights])
-
-    def ensure_layout(self):
-        """Convert the state to the layout of engines; joblib maps arrays read-only."""
-        for part in self.pools:
-            part.ensure_layout(None)
-        if self.errors is not None:
-            self.errors.ensure_layout()
 
     def share_weight_scale(self, scale):
         """Set the scale of row weights of all pools, which the mixture updates."""

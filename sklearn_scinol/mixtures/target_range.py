@@ -4,6 +4,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from .._invariants import floats
+from .._state import Part
 
 #: Predictions may be beyond all targets as far as this many of the last targets were.
 #: The largest of all such jumps instead of these is large after few rows: the loss of
@@ -11,7 +12,7 @@ from .._invariants import floats
 N_JUMPS, MIN_JUMPS = 32, 3
 
 
-class TargetRange:
+class TargetRange(Part):
     """Range of the targets so far and a little more, and predictions clipped to it.
 
     A prediction far beyond all targets costs without bound where it is wrong. But
@@ -31,6 +32,8 @@ class TargetRange:
     jumps : ndarray of shape (2, N_JUMPS, n_outputs)
         How far each of the last targets was below, and above, all before it.
     """
+
+    _replaced = "limits", "jumps"
 
     def __init__(self, limits):
         self.limits = limits

@@ -10,6 +10,7 @@ from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms import bins
+from .base import at_once
 from .linear import LinearModel
 
 
@@ -44,10 +45,6 @@ class AdditiveModel(LinearModel):
     def n_columns(self):
         return n_columns(self.bins, self.pairs)
 
-    @property
-    def parts(self):
-        return [*super().parts, self.bins]
-
     def _sizes(self):
         yield "each feature has bins", len(self.bins.edges) == self.n_features
         yield from super()._sizes()
@@ -64,18 +61,17 @@ class AdditiveModel(LinearModel):
         d = self.n_features
         return 2 * d + (d * (d - 1) // 2 if self.pairs else 0)
 
-    def _block_rows(self, engine, X, rows, weights, checks):
-        def at_once(_, function):
-            return function()
+    def _block_rows(self, engine, chunk, rows, weights, checks):
+        return self.learn_transforms(engine, chunk, rows, weights, at_once), None
 
-        return self.learn_transforms(engine, X, rows, weights, at_once), None
-
-    def learn_transforms(self, engine, X, rows, weights, once):
-        values = super().learn_transforms(engine, X, rows, weights, once)
+    def learn_transforms(self, engine, chunk, rows, weights, once):
+        values = super().learn_transforms(engine, chunk, rows, weights, once)
 
         def learn_bins():
             is_learned = weights.given > 0.0
-            return self.bins.learn_and_convert(engine, self.rows(X, rows).X, is_learned)
+            return self.bins.learn_and_convert(
+                engine, self.rows(chunk.X, rows).X, is_learned
+            )
 
         row_bins = once(id(self.bins), learn_bins)
         return once(

@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count, parameters
-from ..blocks import Block, DenseRows, RowWeights, as_writable
+from .._state import Part, checkpoint
+from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
@@ -70,10 +71,20 @@ class Chunk:
 
     @cached_property
     def largest(self):
-        """Upper bound of the absolute values of sparse rows and their targets."""
-        engine = get_engine(current_engine())
-        norm = engine.norm(np.require(self.X.data, np.float64))
+        """Upper bound of the absolute values of rows and their targets.
+
+        It is NaN or infinite if some are not finite, or if to tell takes a copy.
+        """
+        X = self.X
+        values = X.data if sparse.issparse(X) else X
+        if not sparse.issparse(X) and not _is_usual(X):
+            return np.inf
+        norm = get_engine(current_engine()).norm(np.require(values, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
+
+    def is_within(self, largest, weights):
+        """Whether values, times the weights of their rows, are up to some number."""
+        return bool(self.largest <= largest / weights.largest())
 
     def targets(self, loss, n_outputs, rows):
         """Return the targets of some rows in the form the loss takes."""
@@ -88,6 +99,14 @@ class Chunk:
         """Count the first of some rows that are learned with one unit of the wealth."""
         return scale.count_of_one_prior(self._weights(rows))
 
+    def count_to(self, rows, n):
+        """Count the first of some rows up to the `n`-th that is learned, or to all."""
+        y, c = self.y[rows], self.sample_weight
+        if len(y) <= n or c is None:
+            return min(len(y), n)
+        n_learned = np.cumsum(c[rows] > 0.0)
+        return min(int(np.searchsorted(n_learned, n)) + 1, len(y))
+
     def weights(self, scale, rows):
         """Return the weights of some rows on a stream with a weight scale."""
         return scale.relative(self._weights(rows))
@@ -101,7 +120,7 @@ class Learned(NamedTuple):
     all_finite: bool  # also of the predictions that the learner is charged for
 
 
-class Model(metaclass=ABCMeta):
+class Model(Part, metaclass=ABCMeta):
     """State of an estimator: predicts, learns, and adds up its losses.
 
     Attributes
@@ -112,6 +131,11 @@ class Model(metaclass=ABCMeta):
 
     #: Whether it was merged from models that learned different rows.
     is_merged = False
+
+    #: Number of learned rows at which the state changes by more than learning, and one
+    #: from which on there may be no room.
+    next_change: float = np.inf
+    next_growth: float = np.inf
 
     #: Key of models that share a memory, and learn together; None if it is alone.
     memory_key: tuple | None = None
@@ -160,7 +184,7 @@ class Model(metaclass=ABCMeta):
             Whether no call has learned these rows yet.
         """
 
-    def end_call(self):  # noqa: B027 - most models have no experts
+    def end_call(self):
         """Record the losses of experts on the rows of this call."""
 
     @abstractmethod
@@ -230,10 +254,6 @@ class Model(metaclass=ABCMeta):
     def is_finite(self, chunk):
         """Whether the state is finite, after finite predictions for a chunk."""
 
-    @abstractmethod
-    def checkpoint(self, X):
-        """Return a function that undoes learning the rows `X`."""
-
     def prepared(self, engine, n_features, n_classes, n_entries=None):
         """Return a :class:`PreparedModel` for single rows, or None.
 
@@ -251,9 +271,9 @@ class Model(metaclass=ABCMeta):
     def checkpoint_row_boundary(self, chunk):
         """Return a function that leaves a whole number of rows of a chunk learned.
 
-        By default that is none of them, as by :meth:`checkpoint`.
+        By default that is none of them.
         """
-        return self.checkpoint(chunk.X)
+        return checkpoint(self, chunk.X)
 
     def invariants(self):
         """Yield statements that hold between calls; see :mod:`.._invariants`."""
@@ -268,11 +288,6 @@ class Model(metaclass=ABCMeta):
         has_unit = self.weight_scale.unit > 0.0 or self.t == 0
         yield "unit of weights is positive once rows are learned", has_unit
 
-    def _ensure_layout(self):
-        """Convert arrays to the layout of engines; joblib maps them read-only."""
-        self.numbers = as_writable(self.numbers)
-        self.weight_scale.ensure_layout()
-
     def _add_losses(self, engine, block, predictions):
         """Compute losses of predictions, and add them to the cumulative loss."""
         losses, self.cumulative_loss = engine.compute_losses(
@@ -281,26 +296,14 @@ class Model(metaclass=ABCMeta):
         return losses
 
 
-def snapshot(*parts):
-    """Return a function that restores objects, with their arrays and lists."""
-    before = [
-        {name: _copied(value) for name, value in vars(part).items()} for part in parts
-    ]
-
-    def restore():
-        for part, attributes in zip(parts, before, strict=True):
-            vars(part).clear()
-            vars(part).update(attributes)
-
-    return restore
+def at_once(key, function):
+    """Call a function of transforms that are not shared."""
+    return function()
 
 
-def _copied(value):
-    if isinstance(value, np.ndarray):
-        return value.copy(order="K")
-    if type(value) in (list, tuple):
-        return type(value)(map(_copied, value))
-    return value
+def _is_usual(X):
+    """Whether engines take dense rows as they are."""
+    return X.dtype == np.float64 and X.flags.c_contiguous
 
 
 def dense_rows(X, rows):

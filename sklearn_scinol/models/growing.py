@@ -1,18 +1,19 @@
 """Arrays to which rows are appended."""
 
-from copy import copy
-
 import numpy as np
 from scipy import sparse
 
 from .._invariants import is_count
+from .._state import Part
 
 # Smallest relative growth of a buffer, which bounds the copies and the unused memory.
 GROWTH = 1 / 16
 
 
-class GrowingArray:
+class GrowingArray(Part):
     """Array to which rows are appended, rarely with a copy."""
+
+    _replaced = ("_buffer_and_size",)
 
     def __init__(self, *shape, dtype=np.float64):
         # One tuple, for threads that read while another appends.
@@ -46,12 +47,8 @@ class GrowingArray:
         buffer, size = self._buffer_and_size
         self._buffer_and_size = np.require(buffer, requirements=["W", "E"]), size
 
-    def checkpoint(self):
-        """Return a copy that shares memory; only one of the two may grow."""
-        return copy(self)
 
-
-class GrowingSparseArray:
+class GrowingSparseArray(Part):
     """Sparse matrix to which rows are appended, rarely with a copy."""
 
     def __init__(self, n_columns):
@@ -82,10 +79,3 @@ class GrowingSparseArray:
         ends = np.concatenate([[0], self._ends.rows, [n_entries]])
         yield "ends of rows ascend", np.diff(ends) >= 0
         yield "indices are in their range", (indices >= 0) & (indices < self._n_columns)
-
-    def checkpoint(self):
-        other = copy(self)
-        for name, array in vars(self).items():
-            if isinstance(array, GrowingArray):
-                setattr(other, name, array.checkpoint())
-        return other

@@ -1,6 +1,6 @@
 """Kernel models: combinations of rows that were learned."""
 
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass, field
 from numbers import Real
 
@@ -15,7 +15,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.ranges import check_values
-from .base import Learned, snapshot
+from .base import Learned
 from .growing import GrowingArray, GrowingSparseArray
 from .online import OnlineModel
 
@@ -142,26 +142,17 @@ class KernelModel(OnlineModel):
     def n_support(self):
         return self.support.rows.size
 
+    def _undo(self, X):
+        # Rows that are stored stay as they are. Coefficients may change.
+        saved = []
+        for array in self.coef, self.coef_sums:
+            array.make_writable()
+            saved.append((array.rows, array.rows.copy()))
+        return lambda: [np.copyto(rows, before) for rows, before in saved]
+
     def is_finite(self, chunk):
         arrays = self.numbers, self.shared, self.coef.rows, self.coef_sums.rows
         return all(np.isfinite(array).all() for array in arrays)
-
-    def checkpoint(self, X):
-        numbers = snapshot(self, self.weight_scale)
-        # Arrays that only grow are not copied. Coefficients may also change.
-        only_appends = self.max_support is None and self.kernel is not None
-        before = {
-            "vectors": self.vectors.checkpoint(),
-            "support": self.support.checkpoint(),
-            "coef": self.coef.checkpoint() if only_appends else deepcopy(self.coef),
-            "coef_sums": deepcopy(self.coef_sums),
-        }
-
-        def restore():
-            numbers()
-            vars(self).update(before)
-
-        return restore
 
     def invariants(self):
         if self.kernel is not None:
@@ -193,7 +184,7 @@ class KernelModel(OnlineModel):
 
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         engine = get_engine(current_engine())
-        self._ensure_layout(chunk.X, is_repeated)
+        self._begin_chunk(chunk.X, is_repeated)
         for rows in self._blocks(chunk.X, order):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)
             weights = chunk.weights(self.weight_scale, rows)
@@ -204,8 +195,8 @@ class KernelModel(OnlineModel):
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)
 
-    def _ensure_layout(self, X, is_repeated):
-        super()._ensure_layout()
+    def _begin_chunk(self, X, is_repeated):
+        """Prepare to learn rows, and count them."""
         self.coef.make_writable()
         self.coef_sums.make_writable()
         n = X.shape[0]

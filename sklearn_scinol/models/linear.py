@@ -1,13 +1,14 @@
 """Linear models under an online learner: rows in, learning, merging, rolling back."""
 
-from copy import copy, deepcopy
+from copy import copy
 from functools import partial
 
 import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
-from ..blocks import Block, CSRRows, as_writable
+from .._state import checkpoint, make_writable
+from ..blocks import Block, CSRRows, State
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
@@ -19,7 +20,6 @@ from .base import (
     Learned,
     dense_rows,
     ordered_blocks,
-    snapshot,
 )
 from .linear_state import MAX_FLOAT, LinearState
 from .row import PreparedModel, prepare
@@ -59,14 +59,9 @@ class LinearModel(LinearState):
 
     def ensure_layout(self, X):
         """Convert the state to the layout for rows of the type of `X`."""
-        super()._ensure_layout()
         order = "F" if self.learner_sees_csr(X) else "C"
-        self.fields = as_writable(self.fields, order)
-        self.arrays = tuple(as_writable(a, "C") for a in self.arrays)
-        self.first = as_writable(self.first)
+        self.fields = np.require(self.fields, requirements=order)
         self.features.ensure_layout(self.learns_sparse(X))
-        if self.target is not None:
-            self.target.ensure_layout()
 
     def _count_rows(self, chunk):
         """Return a function that cuts blocks where a wealth grows, or None."""
@@ -91,11 +86,12 @@ class LinearModel(LinearState):
         are_many = n >= MANY_ROWS and n * self.n_features >= MANY_ENTRIES
         if not are_many or self.learner_sees_csr(chunk.X):
             return None
-        restore = self.checkpoint(chunk.X)
+        restore = checkpoint(self, chunk.X)
         block = self.block(engine, chunk, rows, checks=False)
         self._set_prior(block.weights.prior)
         predicted = self._empty_predictions(n)
         if engine.learn_rows(self.task, self._engine_state(), block, predicted):
+            self.end_block(engine)
             return predicted
         restore()
         return None
@@ -108,21 +104,20 @@ class LinearModel(LinearState):
         y = chunk.targets(self.loss, self.n_outputs, rows)
         weights = chunk.weights(self.weight_scale, rows)
         largest = np.inf if checks else self.features.largest
-        if checks and self.learns_sparse(chunk.X):
-            # The whole chunk is checked once, perhaps for several models.
-            checks = not chunk.largest <= self.features.largest / weights.largest()
-        rows, moments = self._block_rows(engine, chunk.X, rows, weights, checks)
+        # The whole chunk is checked once, perhaps for several models.
+        checks = checks and not chunk.is_within(self.features.largest, weights)
+        rows, moments = self._block_rows(engine, chunk, rows, weights, checks)
         scale = self.target and self.target.learn(engine, y, weights)
         return Block(rows, moments, y, weights, scale, largest)
 
-    def _block_rows(self, engine, X, rows, weights, checks):
+    def _block_rows(self, engine, chunk, rows, weights, checks):
         """Return rows for the engine, and moments to transform them by."""
-        rows = self.rows(X, rows)
+        rows = self.rows(chunk.X, rows)
         rows, outgrown = self.features.learn_and_convert(engine, rows, weights, checks)
         self.forget(outgrown)
         return rows, self.features.state()
 
-    def learn_transforms(self, engine, X, rows, weights, once):
+    def learn_transforms(self, engine, chunk, rows, weights, once):
         """Return transformed rows, from which the transforms of features have learned.
 
         ``once(key, function)`` calls the function for a new key; for a known one it
@@ -130,8 +125,9 @@ class LinearModel(LinearState):
         """
 
         def transform():
-            block = self.rows(X, rows)
-            return self.features.learn_and_transform(engine, block, weights)
+            block = self.rows(chunk.X, rows)
+            checks = not chunk.is_within(self.features.largest, weights)
+            return self.features.learn_and_transform(engine, block, weights, checks)
 
         transformed, outgrown = once(id(self.features), transform)
         self.forget(outgrown)
@@ -161,10 +157,15 @@ class LinearModel(LinearState):
 
     def learn_block(self, engine, block):
         """Learn a block; return predictions made before, with their losses."""
-        self._set_prior(block.weights.prior)
+        if block.weights.prior != self.prior:
+            self._set_prior(block.weights.prior)
         predicted = self._empty_predictions(len(block.weights.given))
         engine.learn_rows(self.task, self._engine_state(), block, predicted)
+        self.end_block(engine)
         return predicted
+
+    def end_block(self, engine):
+        """Change what changes by more than learning rows, see :attr:`next_change`."""
 
     @staticmethod
     def learn_together(engine, models, block, are_new=True):
@@ -189,8 +190,8 @@ class LinearModel(LinearState):
         np.copyto(self.fields, self._initial_fields(), where=is_idle)
 
     def _engine_state(self):
-        state = super()._engine_state()
-        return state._replace(fields=self.fields, arrays=self.arrays, first=self.first)
+        arrays = self.fields, self.shared, self.arrays, self.first, self.clock
+        return State(*arrays, self.numbers, self.weight_scale.numbers)
 
     @property
     def skips_zeros(self):
@@ -248,9 +249,6 @@ class LinearModel(LinearState):
         """Whether sparse rows may change the state of features that they lack."""
         shrinks = self.traits.folds and getattr(self.learner, "radius", 0.0) < np.inf
         return shrinks or (self.traits.by_row and bool(self.average))
-
-    #: Number of rows after which the state changes by more than learning.
-    next_change = np.inf
 
     # Merging.
 
@@ -386,32 +384,16 @@ class LinearModel(LinearState):
         """Return the coordinates of sparse rows, with repetitions."""
         return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
-    def checkpoint(self, X):
-        n_entries = MIN_COLUMNS_PER_ENTRY * X.nnz if self.learns_sparse(X) else np.inf
-        if n_entries >= self.n_features or self._changes_absent_features:
-            return snapshot(self, self.weight_scale, *self.parts)
-        self.ensure_layout(X)
-        # A few sparse rows change these columns only.
-        names = "numbers", "shared", "clock", "target", "weight_scale"
-        small = {name: deepcopy(vars(self)[name]) for name in names}
-        small |= {name: vars(self)[name] for name in ("fields", "learner", "prior")}
-        coordinates = self._touched(X)
-        # One record a coordinate, as in memory.
-        fields = self.fields.T.take(coordinates, axis=0)
-        first = self.first.take(coordinates)
-        restore_features = self.features.checkpoint(X.indices)
-
-        def restore():
-            vars(self).update(small)
-            self.fields.T[coordinates], self.first[coordinates] = fields, first
-            restore_features()
-
-        return restore
+    def _seen(self, X, features):
+        if not self.learns_sparse(X) or self._changes_absent_features:
+            return X, None
+        is_few = MIN_COLUMNS_PER_ENTRY * X.nnz < self.n_features
+        return X, X.indices if is_few else None
 
     def checkpoint_row_boundary(self, chunk):
         if self._learns_whole_rows(chunk):
             return self._checkpoint_new_features(chunk.X)
-        return self.checkpoint(chunk.X)
+        return checkpoint(self, chunk.X)
 
     def _learns_whole_rows(self, chunk):
         """Whether interruptions leave a whole number of sparse rows, and finite state.
@@ -438,6 +420,7 @@ class LinearModel(LinearState):
     def _checkpoint_new_features(self, X):
         """Return a function that forgets new features that were not learned."""
         self.ensure_layout(X)
+        make_writable(self)
         units = self.features.units
         if units is None:
             return lambda: None

@@ -35,6 +35,8 @@ class LinearState(OnlineModel):
         First non-zero ``|x|`` of each coordinate, for learners with `keeps_first`.
     """
 
+    _by_feature = "fields", "first"
+
     def __init__(
         self,
         learner,
@@ -95,11 +97,6 @@ class LinearState(OnlineModel):
     @property
     def n_coordinates(self):
         return self.n_columns + self.fit_intercept
-
-    @property
-    def parts(self):
-        """Objects with the state of the transforms."""
-        return [*self.features.parts, *([self.target] if self.target else [])]
 
     @property
     def lipschitz(self):

@@ -12,7 +12,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import BLOCK_ROWS, Learned, Model, dense_rows, ordered_blocks, snapshot
+from .base import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
 from .row import ONE_ROW, LossCalls, PreparedModel, prepare
 
 # Largest number of entries of a block of rows, which may be copied (8 MB).
@@ -74,15 +74,6 @@ class LocalModel(Model):
             (learned,) = self.learn_together(engine, [self], block, are_new)
             yield Learned(rows, learned.predictions, True)
 
-    def ensure_layout(self, X):
-        """Convert the state to the layout of engines."""
-        super()._ensure_layout()
-        self.features.ensure_layout(False)
-        for memory in self.memories:
-            memory.ensure_layout()
-        if self.target is not None:
-            self.target.ensure_layout()
-
     def _blocks(self, X, order=None):
         size = max(BLOCK_ENTRIES // self.n_features, 1)
         return ordered_blocks(X.shape[0], min(size, BLOCK_ROWS), order)
@@ -90,17 +81,18 @@ class LocalModel(Model):
     def block(self, engine, chunk, rows):
         """Return a block of rows for the engine; the transforms learn from it."""
         weights = chunk.weights(self.weight_scale, rows)
-        Z = self.learn_transforms(engine, chunk.X, rows, weights, _at_once)
+        Z = self.learn_transforms(engine, chunk, rows, weights, at_once)
         y = chunk.targets(self.loss, self.n_outputs, rows)
         scale = self.target and self.target.learn(engine, y, weights)
         return Block(Z, None, y, weights, scale)
 
-    def learn_transforms(self, engine, X, rows, weights, once):
+    def learn_transforms(self, engine, chunk, rows, weights, once):
         """Return transformed rows; see :meth:`LinearModel.learn_transforms`."""
 
         def transform():
-            block = dense_rows(X, rows)
-            return self.features.learn_and_transform(engine, block, weights)
+            block = dense_rows(chunk.X, rows)
+            checks = not chunk.is_within(self.features.largest, weights)
+            return self.features.learn_and_transform(engine, block, weights, checks)
 
         transformed, outgrown = once(id(self.features), transform)
         if outgrown.size:
@@ -197,28 +189,11 @@ class LocalModel(Model):
     def is_finite(self, chunk):
         return bool(np.isfinite(self.numbers).all())
 
-    def checkpoint(self, X):
-        restores = [snapshot(self, self.weight_scale, *self._parts_of_rows)]
-        restores += [memory.checkpoint(X.shape[0]) for memory in self.memories]
-
-        def restore():
-            for one in restores:
-                one()
-
-        return restore
-
     # Rows one by one, see models/row.py.
 
-    @property
-    def parts(self):
-        """Objects with the state."""
-        return [*self._parts_of_rows, *self.memories]
-
-    @property
-    def _parts_of_rows(self):
-        """Objects with the state of transforms."""
-        targets = [] if self.target is None else [self.target]
-        return [*self.features.parts, *targets]
+    def ensure_layout(self, X):
+        """Convert the state to the layout for rows of the type of `X`."""
+        self.features.ensure_layout(is_sparse=False)
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""
@@ -230,7 +205,7 @@ class LocalModel(Model):
         return self.features.units
 
     @property
-    def next_change(self):
+    def next_growth(self):
         """Number of rows for which there is no room."""
         return self.t + min(memory.n_free for memory in self.memories) + 1
 
@@ -354,8 +329,3 @@ class PreparedLocalModel(PreparedModel):
         learned = self.model.predictions_of(self._losses, self._block, self._found)
         self.reported = learned.predictions
         return True
-
-
-def _at_once(key, function):
-    """Call a function of transforms that are not shared."""
-    return function()

@@ -7,12 +7,11 @@ from scipy import linalg, sparse
 
 from .._invariants import floats
 from .._shards import Shards
-from ..blocks import TargetScale, as_writable
+from ..blocks import TargetScale
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.online_newton import UnitChange
 from ..transforms.moments import standardised
-from .base import Learned
 from .linear import MAX_FLOAT, LinearModel
 
 CACHE_LINE = 64  # bytes
@@ -48,6 +47,20 @@ class NewtonModel(LinearModel):
         self.target_deviation = np.full(n_outputs, 1.0 if self.target is None else 0.0)
         self.next_change = 1
 
+    @property
+    def arrays(self):
+        """State of the learner, in arrays that are aligned to cache lines."""
+        return vars(self)["arrays"]
+
+    @arrays.setter
+    def arrays(self, arrays):
+        vars(self)["arrays"] = tuple(map(_aligned, arrays))
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        if all(array.flags.writeable for array in self.arrays):
+            self.arrays = self.arrays  # not where they are in a file
+
     def invariants(self):
         yield from super().invariants()
         has_intercept = self.learner.fit_intercept == self.fit_intercept
@@ -74,34 +87,15 @@ class NewtonModel(LinearModel):
 
     # Learning.
 
-    def ensure_layout(self, X):
-        super().ensure_layout(X)
-        self.arrays = tuple(_aligned(a) for a in self.arrays)
-        self.mean = as_writable(self.mean)
-        self.deviation = as_writable(self.deviation)
+    def _count_rows(self, chunk):
+        def count(rows):
+            return chunk.count_to(rows, self.next_change - self.t)
 
-    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
-        self.ensure_layout(chunk.X)
-        for rows in self.blocks(chunk.X, order):
-            indices = np.arange(rows.start, rows.stop) if order is None else rows
-            while indices.size:
-                part, indices = self._split_at_change(chunk, indices)
-                if order is None:
-                    part = slice(part[0], part[-1] + 1)
-                predicted = self.learn_block(engine, self.block(engine, chunk, part))
-                if self.t == self.next_change:
-                    self._change_moments(engine)
-                yield Learned(part, predicted.reported, predicted.all_finite)
+        return count
 
-    def _split_at_change(self, chunk, rows):
-        """Split rows at the next change of moments."""
-        left = self.next_change - self.t
-        if chunk.sample_weight is None:
-            return rows[:left], rows[left:]
-        n_learned = np.cumsum(chunk.sample_weight[rows] > 0.0)
-        end = np.searchsorted(n_learned, left) + 1
-        return rows[:end], rows[end:]
+    def end_block(self, engine):
+        if self.t == self.next_change:
+            self._change_moments(engine)
 
     def block(self, engine, chunk, rows, checks=True):
         block = super().block(engine, chunk, rows, checks)

@@ -8,7 +8,7 @@ import numpy as np
 from .._hyperparameters import is_native, restored, stored
 from .._invariants import floats, is_count, is_number, parameters, same_structure
 from .._portable import MAX_WEALTH, TINY
-from ..blocks import Predictions, State, Task, as_writable
+from ..blocks import Predictions, State, Task
 from ..learners.interface import traits
 from .base import Model
 
@@ -53,6 +53,9 @@ class OnlineModel(Model):
     reference : int or None
         Output of a joint loss that was 0 as long as there were two classes.
     """
+
+    #: The latest :attr:`task`, which is none of the attributes that make the state.
+    __slots__ = ("_task",)
 
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
         super().__init__(loss, n_outputs)
@@ -181,10 +184,14 @@ class OnlineModel(Model):
     @property
     def task(self):
         """Constants of the stream, for engines."""
+        task = getattr(self, "_task", None)
+        if task and task.learner is self.learner and task.loss is self.loss:
+            return task
         scales = float(self.row_scale), float(self.lipschitz)
         starts, fit_intercept = float(self.averaging_starts), bool(self.fit_intercept)
         constants = *scales, starts, fit_intercept, self.sees_means
-        return Task(self.learner, self.loss, *constants)
+        self._task = Task(self.learner, self.loss, *constants)
+        return self._task
 
     def invariants(self):
         yield from super().invariants()
@@ -241,11 +248,6 @@ class OnlineModel(Model):
         averaged = np.empty(shape) if self.average else None
         losses = np.empty((n, 1 if self.loss.joint else self.n_outputs))
         return Predictions(np.empty(shape), averaged, losses)
-
-    def _ensure_layout(self):
-        super()._ensure_layout()
-        self.shared = as_writable(self.shared, "C")
-        self.clock = as_writable(self.clock, "C")
 
     def _factor(self, q):
         """Factor of the weights for rows of squared norm `q`."""

@@ -3,11 +3,12 @@
 import numpy as np
 
 from .._invariants import is_number
+from .._state import Part, checkpoint
 from .base import Learned
 from .row import PreparedModel
 
 
-class QuantileModels:
+class QuantileModels(Part):
     """One model for each quantile of a list, with the interface of a :class:`Model`.
 
     Each learns what it would learn alone. Predictions are theirs, side by side, and may
@@ -138,22 +139,12 @@ class QuantileModels:
         """Whether the state is finite, after finite predictions for a chunk."""
         return all(single.is_finite(chunk) for single in self.singles)
 
-    def checkpoint(self, X):
-        """Return a function that undoes learning the rows `X`."""
-        restores = [single.checkpoint(X) for single in self.singles]
-
-        def restore():
-            for of_single in restores:
-                of_single()
-
-        return restore
-
     def checkpoint_row_boundary(self, chunk):
         """Return a function that undoes learning a chunk.
 
         Interrupted, the models may have learned different numbers of rows.
         """
-        return self.checkpoint(chunk.X)
+        return checkpoint(self, chunk.X)
 
     def invariants(self):
         """Yield statements that hold between calls; see :mod:`.._invariants`."""

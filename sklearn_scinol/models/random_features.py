@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import columns_differ
+from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms.fourier import FourierFeatures
@@ -29,10 +30,6 @@ class RandomFeaturesModel(NewtonModel):
     def n_inputs(self):
         return self.fourier.features.n_features
 
-    @property
-    def parts(self):
-        return [*super().parts, *self.fourier.parts]
-
     def _sizes(self):
         n_directions = self.fourier.n_components
         yield "each random feature has a direction", n_directions == self.n_features
@@ -44,13 +41,11 @@ class RandomFeaturesModel(NewtonModel):
     def max_row_entries(self):
         return max(self.n_inputs, self.n_features)
 
-    def ensure_layout(self, X):
-        super().ensure_layout(X)
-        self.fourier.ensure_layout()
-
-    def _block_rows(self, engine, X, rows, weights, checks):
-        Z = self.fourier.learn(engine, self.rows(X, rows), weights)
-        return super()._block_rows(engine, Z, slice(None), weights, checks)
+    def _block_rows(self, engine, chunk, rows, weights, checks):
+        checks = not chunk.is_within(self.fourier.features.largest, weights)
+        rows = self.rows(chunk.X, rows)
+        Z = DenseRows(self.fourier.learn(engine, rows, weights, checks))
+        return Z, self.features.state()
 
     @property
     def row_units(self):

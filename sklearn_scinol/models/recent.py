@@ -5,11 +5,12 @@ from copy import copy
 import numpy as np
 
 from .._invariants import finite, floats, is_count
-from ..blocks import SIDE_BY_SIDE, Recent, as_writable
+from .._state import Part, as_writable
+from ..blocks import SIDE_BY_SIDE, Recent
 from .base import MAX_ROWS
 
 
-class RecentRows:
+class RecentRows(Part):
     """Ring of the last rows that were learned, which several models may share.
 
     Memory for `window` rows takes `window` × `n_features` × 4 bytes. It grows with the
@@ -34,6 +35,8 @@ class RecentRows:
         Number of rows so far.
     """
 
+    _undone = "rows", "targets", "weights", "n_rows"
+
     def __init__(self, n_features, n_targets, window, n_classes=0):
         self.window = window
         self.n_classes = n_classes
@@ -52,8 +55,10 @@ class RecentRows:
 
         Arrays that are mapped from disk are copied, for predictions.
         """
-        arrays = self.rows, self.targets, self.weights, self.n_rows
-        return Recent(*(as_writable(array, "C") for array in arrays), self.window)
+        arrays = [self.rows, self.targets, self.weights, self.n_rows]
+        if not self.n_rows.flags.writeable:
+            arrays = [as_writable(array, "C") for array in arrays]
+        return Recent(*arrays, self.window)
 
     def _reserve(self, n_rows):
         """Make room for rows."""
@@ -69,16 +74,15 @@ class RecentRows:
         n_slots = len(self.weights)
         return np.inf if n_slots >= self.window else n_slots - int(self.n_rows[0])
 
-    def checkpoint(self, n_rows):
-        """Return a function that undoes learning so many rows."""
-        self.ensure_layout()
-        before, count = vars(self).copy(), self.n_rows.copy()
-        slots = (int(count[0]) + np.arange(min(n_rows, self.window))) % self.window
+    def _undo(self, X):
+        count, n_rows = self.n_rows.copy(), self.window
+        if X is not None:
+            n_rows = min(X.shape[0], n_rows)
+        slots = (int(count[0]) + np.arange(n_rows)) % self.window
         slots = slots[slots < len(self.weights)]
         stored = self._at(slots, 1.0)
 
         def restore():
-            vars(self).update(before)  # arrays are replaced where they grow
             self._store(slots, *stored)
             self.n_rows[:] = count
 
@@ -88,10 +92,6 @@ class RecentRows:
         """Return the number of blocks after so many rows: a power of two, or all."""
         n_blocks, n_all = -(-count // SIDE_BY_SIDE), -(-self.window // SIDE_BY_SIDE)
         return min(1 << (n_blocks - 1).bit_length(), n_all) if n_blocks else 0
-
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.rows, self.targets, self.weights, self.n_rows, _ = self.state()
 
     def add_classes(self, is_new):
         """Renumber the classes, some of which are new.

@@ -12,6 +12,7 @@ from operator import is_
 import numpy as np
 
 from .._rollback import finish, roll_back, rollbacks_around
+from .._state import checkpoint, make_writable, parts_of
 from ..blocks import RowWeights
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
@@ -50,7 +51,9 @@ class Row:
 
     dense_view = None
 
-    largest = 0.0  # see `Chunk`; :meth:`PreparedModel.accepts_row` checks the values
+    def is_within(self, largest, weights):
+        """See :class:`Chunk`; :meth:`PreparedModel.accepts_row` checks the values."""
+        return True
 
     def __init__(self, n_features, n_classes, capacity=None, n_dense=None):
         if capacity is None:
@@ -177,19 +180,19 @@ class PreparedModel:
         self._engine = engine
         self._models = self._linear_models()
         of_views = self._models_of_views()
+        make_writable(model)
         for view, models in zip(row.views, of_views, strict=True):
             for each in models:
                 each.ensure_layout(view.X)
-        model.ensure_layout(row.X)
         self._sparse_models, self._dense_row = of_views[0], row.views[-1]
-        parts = {id(part): part for part in self._parts()}.values()
+        parts = parts_of(model)
         self._bins = [
             part
             for part in parts
             if isinstance(part, FeatureBins) and not part.is_fixed
         ]
         recorder = engine.Recorder()
-        rollbacks = [bins.checkpoint() for bins in self._bins]
+        rollbacks = [checkpoint(bins) for bins in self._bins]
         try:
             predictions = self._record_calls(recorder)
         finally:  # the recorded row is none of the stream
@@ -243,10 +246,6 @@ class PreparedModel:
         predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
-
-    def _parts(self):
-        for model in self._models:
-            yield from (model, model.weight_scale, *model.parts)
 
     def _divergent_arrays(self):
         """Yield arrays that may become infinite or NaN, see :meth:`Model.is_finite`."""
@@ -314,7 +313,10 @@ class PreparedModel:
 
         All models learn the same rows.
         """
-        n_left = min(model.next_change - model.t for model in self._models)
+        n_left = min(
+            min(model.next_change, model.next_growth) - model.t
+            for model in self._models
+        )
         return self._models[0].t + n_left
 
     def learn(self, estimator=None):
@@ -349,11 +351,11 @@ class PreparedModel:
         if row.capacity is not None and row.given > 0.0:
             indices = row.indices
             new = [each for each in self._units if not each.seen[indices].all()]
-            rollbacks += [each.checkpoint(indices.copy()) for each in new]
+            rollbacks += [checkpoint(each, row.X, indices.copy()) for each in new]
             self._new_units = new
         if row.given > 0.0:
-            rollbacks.extend(bins.checkpoint() for bins in self._bins)
-            rollbacks.extend(each.checkpoint(1) for each in self._memories.values())
+            rollbacks.extend(map(checkpoint, self._bins))
+            rollbacks += [checkpoint(each, row.X) for each in self._memories.values()]
         return rollbacks
 
     def _learn_new_features(self):

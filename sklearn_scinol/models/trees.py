@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 
 from .._invariants import floats, is_count
-from .._rollback import RecordsChanges
-from ..blocks import Tree, TreeLog, TreeRoom, as_writable
+from .._state import RecordsChanges, as_writable
+from ..blocks import Tree, TreeLog, TreeRoom
 from ..learners.mondrian_tree import (
     BOXES,
     FEATURE,
@@ -56,6 +56,9 @@ class Forest(RecordsChanges):
     """
 
     _BY_NODE = "numbers", "odds", "sums", "links", "boxes"
+
+    _replaced = "_logs", "seeds"
+    _undone = *_BY_NODE, "place", "state"
 
     def __init__(self, n_features, n_columns, n_classes, seeds, max_nodes):
         super().__init__()
@@ -119,14 +122,10 @@ class Forest(RecordsChanges):
 
         Arrays that are mapped from disk are copied, for predictions.
         """
-        arrays = (getattr(self, name) for name in Tree._fields[:-1])
-        return Tree(*(as_writable(array, "C") for array in arrays), self.max_nodes)
-
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.seeds = as_writable(self.seeds)
-        for name, array in zip(Tree._fields, self._trees()[:-1], strict=False):
-            setattr(self, name, array)
+        arrays = [getattr(self, name) for name in Tree._fields[:-1]]
+        if not self.links.flags.writeable:
+            arrays = [as_writable(array, "C") for array in arrays]
+        return Tree(*arrays, self.max_nodes)
 
     def _plant(self):
         """Begin each tree with a leaf without rows."""
@@ -208,9 +207,7 @@ class Forest(RecordsChanges):
         self._record(kept)
         log.counts[[NODES, BOXES]] = 0
 
-    def checkpoint(self, n_rows):
-        """Return a function that undoes learning rows, of any number."""
-        self.ensure_layout()
+    def _undo(self, X):
         before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
         log = self._new_log()
 

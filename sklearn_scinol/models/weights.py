@@ -3,7 +3,8 @@
 import numpy as np
 
 from .._invariants import floats
-from ..blocks import RowWeights, as_writable
+from .._state import Part
+from ..blocks import RowWeights
 
 #: Range of positive weights: quotients of two are at most 1e100.
 MIN_WEIGHT, MAX_WEIGHT = 1e-50, 1e50
@@ -36,7 +37,7 @@ def check_not_all_zero(weights):
         raise ValueError("Sample weights must contain at least one non-zero number.")
 
 
-class WeightScale:
+class WeightScale(Part):
     """Units of a stream's weights, so that a factor of all weights does not matter.
 
     Relative to the first positive weight, sums over rows keep the weights' quotients:
@@ -207,10 +208,6 @@ class WeightScale:
     def learned(self, weights):
         """Update the scale for rows that were learned."""
         self.numbers[:] = weights.after
-
-    def ensure_layout(self):
-        """Make the numbers writable."""
-        self.numbers = as_writable(self.numbers)
 
 
 def _fill(is_learned, positive, smallest):

@@ -116,9 +116,6 @@ class OnlineBinner(FeatureTransformer):
         fresh = FeatureBins(self.n_features_in_, n_samples, n_quantiles)
         yield from same_structure(self._bins, fresh, "the state")
 
-    def _checkpoint_state(self):
-        return self._bins.checkpoint()
-
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
     ) -> NDArray[np.object_]:

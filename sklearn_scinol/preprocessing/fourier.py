@@ -124,7 +124,6 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     def _encode(self, engine, rows, learns):
         if not learns:
             return self._fourier.transform(engine, rows, 1.0)
-        self._fourier.ensure_layout()
         ones = np.ones(len(rows))
         weights = RowWeights(ones, ones, ones, ones[:0])
         return self._fourier.learn(engine, DenseRows(rows), weights)
@@ -147,9 +146,6 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
         )
         yield from same_structure(self._fourier, fresh, "the state")
         yield "values have no other limits", self._fourier.features.limits is None
-
-    def _checkpoint_state(self):
-        return self._fourier.checkpoint()
 
     @property
     def random_weights_(self) -> NDArray[np.float64]:

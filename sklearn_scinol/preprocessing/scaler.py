@@ -84,9 +84,6 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
         fresh = StandardTransform(self.n_features_in_)
         yield from same_structure(self._standard, fresh, "the state")
 
-    def _checkpoint_state(self):
-        return self._standard.checkpoint()
-
     @property
     def mean_(self) -> NDArray[np.float64]:
         """Mean of the values so far."""

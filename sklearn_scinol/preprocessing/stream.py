@@ -15,6 +15,7 @@ from .._invariants import is_count
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Origins, Shards, origins_of
+from .._state import Part, checkpoint
 from .._typing import Labels, TableLike, _fit_context
 from .._validation import NamedChunk, add_advice, check_not_masked, without_names
 from ..config import current_engine
@@ -25,7 +26,7 @@ from ..tables.dense import Targets
 
 
 class StreamTransformer(
-    SharedByThreads, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+    SharedByThreads, Part, TransformerMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """Base of the transformers that learn from a stream, row after row."""
 
@@ -42,10 +43,6 @@ class StreamTransformer(
     @abstractmethod
     def _encode(self, engine, rows, learns):
         """Transform rows, each after it was learned if `learns`."""
-
-    @abstractmethod
-    def _checkpoint_state(self):
-        """Return a function that restores what learning changes in place."""
 
     @abstractmethod
     def _invariants_of_state(self):
@@ -175,7 +172,7 @@ class StreamTransformer(
                 self._start(rows)
                 self.n_samples_seen_, self._origins = 0, Origins([token_hex(8)])
             else:
-                rollbacks.append(self._checkpoint_state())
+                rollbacks.append(checkpoint(self))
             result = learn(get_engine(current_engine()), rows)
             self.n_samples_seen_ += len(rows)
             return result
@@ -191,7 +188,7 @@ class StreamTransformer(
 
         What restores the transformer is appended to `rollbacks` before it changes.
         """
-        rollbacks.append(self._checkpoint())
+        rollbacks.append(checkpoint(self))
         row = self._encode_row(x, learns=True, targets=targets)
         self.n_samples_seen_ += 1
         return row
@@ -247,20 +244,6 @@ class StreamTransformer(
 
     def _check_alike(self, other):
         """Check that another transformer encodes the same columns."""
-
-    def _checkpoint(self):
-        """Return a function that restores the transformer."""
-        before = vars(self).copy()
-        is_fitted = self.__sklearn_is_fitted__()
-        restore_state = self._checkpoint_state() if is_fitted else None
-
-        def restore():
-            vars(self).clear()
-            vars(self).update(before)
-            if restore_state:
-                restore_state()
-
-        return restore
 
 
 class TargetTransformer(StreamTransformer):

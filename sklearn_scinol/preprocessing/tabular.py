@@ -308,13 +308,6 @@ class TableTransformer(TargetTransformer):
             together = self._dense.interactions, self._encoding.interactions
             yield "the dense view has the interactions", together[0] == together[1]
 
-    def _checkpoint_state(self):
-        restore = self._encoding.checkpoint()
-        if self._dense is None:
-            return restore
-        restore_dense = self._dense.checkpoint()
-        return lambda: (restore(), restore_dense())
-
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_encoding")
 

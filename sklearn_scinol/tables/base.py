@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._state import Part
 from .frames import Column
 from .strings import Strings
 
@@ -39,7 +40,7 @@ class Encoded(NamedTuple):
     get_numbers: Callable | None = None  # gives (n, n_dense), for the dense view
 
 
-class ColumnGroup:
+class ColumnGroup(Part):
     """Columns of one kind.
 
     Attributes
@@ -71,7 +72,7 @@ class ColumnGroup:
     #: Which of the columns for codes stands for a missing value.
     missing_code = 0
 
-    #: Attributes that rows change, of classes with `copy_from`, `merged`, `checkpoint`.
+    #: Attributes that rows change, of classes with `copy_from` and `merged`.
     learned: tuple[str, ...] = ()
 
     parse: Callable  # reads a single value as one of the kind, see kinds.py
@@ -155,11 +156,6 @@ class ColumnGroup:
     def retired_columns(self):
         """Return the columns that no further row can have."""
         return np.empty(0, np.intp)
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        rollbacks = [getattr(self, name).checkpoint() for name in self.learned]
-        return lambda: [rollback() for rollback in rollbacks]
 
     def skip(self, n_rows):
         """Count rows before the first one, in which all values were missing."""

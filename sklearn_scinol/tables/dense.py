@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
 
 from .._invariants import floats, is_number
-from ..blocks import as_writable
+from .._state import Part
 from ..transforms.target_means import TargetMeans
 from .base import keys_of_values
 from .columns import GROUPS
@@ -73,7 +73,7 @@ def _as_numbers(values, name):
     return values.astype(np.float64, copy=False)
 
 
-class DenseView:
+class DenseView(Part):
     """Dense rows of a table, with running means of the target.
 
     A number or boolean is a column, a date four: the time in seconds, the hour with its
@@ -332,7 +332,6 @@ class DenseView:
             # Not `sum`, whose order depends on the number of rows.
             sums = np.cumsum(np.vstack([sums, terms]), axis=0)[1:]
             counts = np.cumsum(np.vstack([counts, given]), axis=0)[1:]
-            self.filled = as_writable(self.filled)
             self.filled[:, places] = sums[-1], counts[-1]
         return np.where(given, X, sums / np.maximum(counts, 1.0))
 
@@ -385,17 +384,6 @@ class DenseView:
                 f"{self.n_targets} are learned."
             )
         return np.ascontiguousarray(y[:, : self.n_targets])
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        means, filled = self.means.checkpoint(), self.filled.copy()
-        labels, begun = self.labels, self.begun
-
-        def restore():
-            means()
-            self.labels, self.begun, self.filled = labels, begun, filled
-
-        return restore
 
     # Merging.
 

@@ -1,10 +1,12 @@
 """Encoding of tables as rows of numbers: the columns of all groups, side by side."""
 
 from copy import copy
+from functools import partial
 
 import numpy as np
 
 from .._invariants import is_count, same_structure
+from .._state import Part
 from ..blocks import Entries
 from ..transforms.placement import Moves
 from .base import Hashed, key_of_text, keys_of_values
@@ -21,7 +23,7 @@ MAX_VALUES = Dates.n_values_each
 MAX_ROOM = 2**24
 
 
-class Encoding:
+class Encoding(Part):
     """Encodes the columns of a table as columns of numbers.
 
     Values come first, then codes, and last the columns that keys are hashed to. A
@@ -375,16 +377,8 @@ class Encoding:
         columns = self._columns_of_values(n_values)
         yield "values have their columns", _are_equal(self.value_columns, columns)
 
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        rollbacks = [part.checkpoint() for part in (*self.groups, self.hashed)]
-
-        def restore():
-            forget_row_encoder(self)
-            for rollback in rollbacks:
-                rollback()
-
-        return restore
+    def _undo(self, X):
+        return partial(forget_row_encoder, self)
 
 
 def _are_equal(state, expected):

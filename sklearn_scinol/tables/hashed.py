@@ -4,11 +4,12 @@ import numpy as np
 
 from .._hashing import place
 from .._invariants import is_count
-from ..blocks import Marks, as_writable
+from .._state import Part
+from ..blocks import Marks
 from .strings import Strings
 
 
-class HashedColumns:
+class HashedColumns(Part):
     """Columns that keys are hashed to, with the first two keys of each.
 
     Attributes
@@ -19,6 +20,9 @@ class HashedColumns:
         Columns that keys came to as the first or second one, and names of these keys,
         in order.
     """
+
+    _replaced = ("remembered",)
+    _undone = "first", "second"
 
     def __init__(self, n_columns):
         self.n_columns = n_columns
@@ -35,7 +39,6 @@ class HashedColumns:
 
         Places are columns, or -1. `get_names` gives the names of some of the keys.
         """
-        self.first, self.second = as_writable(self.first), as_writable(self.second)
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
             self.remembered.append((places[new], get_names(new)))
@@ -75,9 +78,7 @@ class HashedColumns:
             yield "columns are in range", (columns >= 0) & (columns < self.n_columns)
             yield "names are strings", isinstance(names, Strings)
 
-    def checkpoint(self):
-        """Return a function that undoes what will be remembered."""
-        self.first, self.second = as_writable(self.first), as_writable(self.second)
+    def _undo(self, X):
         remembered = self.remembered.copy()
 
         def restore():

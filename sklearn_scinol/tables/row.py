@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from .._state import checkpoint, make_writable
 from ..transforms.units import MAX_IN_UNITS
 from .base import keys_of_values
 from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
@@ -124,7 +125,7 @@ class RowEncoder:
         for part, of_part in zip(self._parts, read[0], strict=True):
             n_missing += part.read_dense(of_part, numbers, keys)
         if rollbacks is not None:
-            rollbacks.append(dense.checkpoint())
+            rollbacks.append(checkpoint(dense))
         if self._dense_columns is None:
             self._dense_columns = dense.columns(self._groups)
         return dense.join(
@@ -155,7 +156,7 @@ class RowEncoder:
         def get_names(numbers):
             return Strings.encode(texts[k] for k in numbers)
 
-        rollbacks += [self._hashed.checkpoint(), partial(_forget, new)]
+        rollbacks += [checkpoint(self._hashed), partial(_forget, new)]
         self._hashed.remember(self._engine, places, keys, get_names)
         for each, column in zip(new, columns, strict=True):
             each.part.keep(each.j, each.text, column)
@@ -172,7 +173,7 @@ class KnownSlots:
     """Which columns of a vocabulary have slots left, and how many are taken."""
 
     def __init__(self, vocabulary):
-        vocabulary.ensure_layout()
+        make_writable(vocabulary)
         self.vocabulary = vocabulary
         self._state = None
 
@@ -211,7 +212,7 @@ class NumbersOfRow:
         self._slot_of = [{} for _ in group.names]
         self._columns, self._state, self._all_seen = [], None, False
         standard = group.standard
-        standard.ensure_layout()
+        make_writable(standard)
         self._X = np.zeros((1, len(group.names)))
         self._standardise = partial(engine.standardise, standard.moments, self._X)
         self._Z = None
@@ -451,7 +452,7 @@ class OthersOfRow:
 
     def checkpoint(self):
         """Return a function that undoes what the next row changes."""
-        return self._group.checkpoint()
+        return checkpoint(self._group)
 
     def encode(self, read, learns, values, codes):
         """Add the values and codes of a row that was read."""

@@ -3,10 +3,11 @@
 import numpy as np
 
 from .._invariants import is_count
-from ..blocks import Slots, as_writable
+from .._state import Part, as_writable
+from ..blocks import Slots
 
 
-class Vocabulary:
+class Vocabulary(Part):
     """Slots for the distinct keys of each column, in the order in which they come.
 
     Parameters
@@ -22,6 +23,9 @@ class Vocabulary:
     names : list of list of str
         Of the keys of each column.
     """
+
+    _replaced = ("names",)
+    _undone = ("slots",)
 
     def __init__(self, n_columns, n_slots, fewest_seen):
         self.slots = Slots(
@@ -42,19 +46,16 @@ class Vocabulary:
         """Whether slots are of use in some column."""
         return bool(self.slots.is_open.any())
 
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
-
     def find(self, engine, keys, is_given, name_of, learns):
         """Return the slots of the keys of rows, or -1, of shape (n, n_columns).
 
         New keys get slots if `learns`; else each has the next one, which no row had.
         `name_of` gives the name of the key in a row and a column.
         """
-        self.ensure_layout()
         n_before = self.slots.n_used.copy()
-        found, came = engine.find_slots(self.slots, keys, is_given, learns)
+        # Arrays that are mapped from disk are copied, for predictions.
+        slots = Slots(*map(as_writable, self.slots[:4]), self.slots.fewest_seen)
+        found, came = engine.find_slots(slots, keys, is_given, learns)
         for j in np.flatnonzero(self.slots.n_used > n_before):
             for row in came[j, n_before[j] : self.slots.n_used[j]].tolist():
                 self.names[j].append(name_of(row, j))
@@ -145,9 +146,7 @@ class Vocabulary:
             all(isinstance(name, str) for names in self.names for name in names),
         )
 
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        self.ensure_layout()
+    def _undo(self, X):
         saved = [each.copy() for each in self.slots[1:4]]
 
         def restore():

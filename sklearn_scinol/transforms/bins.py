@@ -1,12 +1,13 @@
 """Bins of features, with edges from the values of the first rows."""
 
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count
+from .._state import Part
 from ..blocks import CodePlaces
 
 # With edges from 30, 50, 70 and 100 rows, default mixtures had losses of .793, .797,
@@ -25,7 +26,7 @@ N_FINE_QUANTILES = 16
 N_STEPS = 16
 
 
-class FeatureBins:
+class FeatureBins(Part):
     """Cuts features into bins whose edges are values of the first rows.
 
     Edges are quantiles of the rows, and of the distinct values: where most rows have
@@ -49,6 +50,8 @@ class FeatureBins:
     is_fixed : bool
         Whether the edges are fixed.
     """
+
+    _replaced = "first", "edges"
 
     def __init__(self, n_features, n_samples, n_quantiles):
         self.n_samples = n_samples
@@ -255,10 +258,6 @@ class FeatureBins:
             shares = self._shares_of_feature(other, j)
             columns, sources = np.nonzero(shares)
             moves.add(start + columns, start + sources, shares[columns, sources])
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        return partial(vars(self).update, vars(self).copy())  # arrays are replaced
 
     def invariants(self):
         """Yield what holds between two calls."""

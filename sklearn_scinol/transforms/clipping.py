@@ -7,7 +7,8 @@ from scipy import sparse
 
 from .._invariants import floats
 from .._portable import chosen
-from ..blocks import as_writable, repeat_to_entries
+from .._state import Part
+from ..blocks import repeat_to_entries
 
 #: Limit of standardised values, for random features and distances.
 MAX_DEVIATIONS = 4.0
@@ -30,7 +31,7 @@ def clipped(x, largest, ratio):
     return chosen((np.abs(x) > limit) & (np.abs(x) < np.inf), np.copysign(limit, x), x)
 
 
-class FeatureLimits:
+class FeatureLimits(Part):
     """Clips each feature to ± `ratio` times its largest absolute value so far.
 
     An outlier thus has a bounded effect. Where a feature has grown for good, its limit
@@ -43,6 +44,8 @@ class FeatureLimits:
     some_clipped : bool
         Whether a learned value was clipped.
     """
+
+    _by_feature = ("largest",)
 
     def __init__(self, n_features, ratio):
         self.ratio = ratio
@@ -78,19 +81,6 @@ class FeatureLimits:
         merged.largest = shards.largest.max()
         merged.some_clipped = any(shards.some_clipped.members)
         return merged
-
-    def checkpoint(self, columns):
-        """Return a function that undoes what rows in these columns change."""
-        largest, some_clipped = self.largest.take(columns), self.some_clipped
-
-        def restore():
-            self.largest[columns], self.some_clipped = largest, some_clipped
-
-        return restore
-
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.largest = as_writable(self.largest)
 
     def invariants(self):
         """Yield what holds between two calls."""

@@ -7,14 +7,15 @@ from scipy import sparse
 
 from .._invariants import floats, is_count, is_number
 from .._shards import Shards
-from ..blocks import Moments, as_writable
+from .._state import Part
+from ..blocks import Moments
 from . import moments
 from .clipping import FeatureLimits, map_entries
 from .ranges import MAX_VALUE, check_values
 from .units import MAX_IN_UNITS, FeatureUnits
 
 
-class FeatureTransform:
+class FeatureTransform(Part):
     """Clips, centres and scales rows before a learner sees them.
 
     A row takes part in the moments that it is transformed with: the prediction knows
@@ -46,10 +47,9 @@ class FeatureTransform:
         Sum of the weights of the rows so far, less what is forgotten.
     n_sparse : float
         Number of sparse rows learned so far; 0 if they forget nothing.
-    kept : float
-        Factor of the sum of weights before each row; 1 for sparse rows of earlier
-        versions, until the next row is learned.
     """
+
+    _by_feature = ("moments",)
 
     def __init__(
         self,
@@ -65,7 +65,6 @@ class FeatureTransform:
         self.center = center
         self.scale = scale
         self.forgetting = forgetting
-        self.kept = 1.0 - forgetting
         n_moments = 3 + self.decays if scale else int(center)
         self.moments = np.zeros((n_moments, n_features))
         self._weight_sum = np.zeros(1 + self.decays)
@@ -87,11 +86,6 @@ class FeatureTransform:
         return self.center or self.scale
 
     @property
-    def parts(self):
-        """Objects that have the state."""
-        return [p for p in (self, self.limits, self.units) if p is not None]
-
-    @property
     def has_altered_values(self):
         """Whether learned values were clipped, or units changed later."""
         outgrown = self.units is not None and self.units.some_outgrown
@@ -106,6 +100,11 @@ class FeatureTransform:
         self._weight_sum[0] = value
 
     @property
+    def kept(self):
+        """Factor of the sum of weights before each row."""
+        return 1.0 - self.forgetting
+
+    @property
     def decays(self):
         """Whether moments of sparse rows forget."""
         return self.scale and 1.0 - self.forgetting < 1.0
@@ -115,14 +114,11 @@ class FeatureTransform:
         return float(self._weight_sum[1]) if self.decays else 0.0
 
     def ensure_layout(self, is_sparse):
-        """Convert the state to the layout of engines for dense or sparse rows."""
-        if not is_sparse:
-            self.moments = self._moments_of_all()
-        self.kept = 1.0 - self.forgetting
-        self.moments = as_writable(self.moments, "F" if is_sparse else "C")
-        self._weight_sum = as_writable(self._weight_sum)
-        for part in self.parts[1:]:
-            part.ensure_layout()
+        """Convert the moments to the layout of engines for dense or sparse rows."""
+        if is_sparse:
+            self.moments = np.require(self.moments, requirements="F")
+        elif self.moments.flags.f_contiguous:  # perhaps by sparse rows
+            self.moments = np.require(self._moments_of_all(), requirements="C")
 
     @property
     def has_waiting_zeros(self):
@@ -140,23 +136,6 @@ class FeatureTransform:
             return self.moments
         sums = np.repeat(self._weight_sum[:, np.newaxis], self.n_features, axis=1)
         return np.concatenate([self.mean_and_variance(), sums])
-
-    def checkpoint(self, columns):
-        """Return a function that undoes what rows in these columns change."""
-        moments = self.moments.T
-        if len(self.moments):  # taking nothing of many columns is slow
-            moments = moments.take(columns, axis=0)
-        weight_sum, kept = self._weight_sum.copy(), self.kept
-        parts = [part.checkpoint(columns) for part in self.parts[1:]]
-
-        def restore():
-            if len(self.moments):
-                self.moments.T[columns] = moments
-            self._weight_sum[:], self.kept = weight_sum, kept
-            for part in parts:
-                part()
-
-        return restore
 
     def state(self):
         """Return the moments in the form that engines take, or None."""
@@ -182,7 +161,8 @@ class FeatureTransform:
                 check_values(engine, rows, weights)
             return rows, np.empty(0, np.intp)
         rows, outgrown = self.units.learn_and_convert(engine, rows, weights, checks)
-        self.moments[:2, outgrown] = 0.0
+        if outgrown.size:
+            self.moments[:2, outgrown] = 0.0
         return rows, outgrown
 
     def learn(self, engine, rows, weights):
@@ -193,15 +173,13 @@ class FeatureTransform:
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can transform any row of ordinary values."""
-        if self.kept != 1.0 - self.forgetting:
-            return False
         if not is_sparse and self.has_waiting_zeros:
             return False
         return self.limits is None and (self.units is None or self.units.are_one)
 
-    def learn_and_transform(self, engine, rows, weights):
+    def learn_and_transform(self, engine, rows, weights, checks=True):
         """Learn from raw rows in order; return them transformed, and outgrown units."""
-        rows, outgrown = self.learn_and_convert(engine, rows, weights)
+        rows, outgrown = self.learn_and_convert(engine, rows, weights, checks)
         return self.learn(engine, rows, weights), outgrown
 
     def transform(self, X, weight):
@@ -365,7 +343,6 @@ class FeatureTransform:
             yield f"{name} is true or false", is_number(getattr(self, name), bool)
         is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting < 1.0
         yield "forgetting is a share", is_share
-        yield "kept is 1, or 1 - forgetting", self.kept in (1.0, 1.0 - self.forgetting)
         n_moments = 3 + self.decays if self.scale else int(self.center)
         yield from floats("moments", self.moments, (n_moments, self.n_features))
         yield from floats("weight_sum", self._weight_sum, (1 + self.decays,))

@@ -5,12 +5,13 @@ from copy import copy
 import numpy as np
 
 from .._invariants import floats
+from .._state import Part
 from ..blocks import as_read_only
 from .clipping import MAX_DEVIATIONS
 from .features import FeatureTransform
 
 
-class FourierFeatures:
+class FourierFeatures(Part):
     r"""Maps rows to random features whose inner products approximate a kernel.
 
     With x standardised, the features are :math:`\sqrt{2 / D} \cos(W x + b)`, where each
@@ -40,6 +41,8 @@ class FourierFeatures:
         W, transposed, in full turns.
     """
 
+    _replaced = ("directions",)
+
     def __init__(
         self, n_features, n_components, gamma, random_state, *, clip_ratio=None
     ):
@@ -52,11 +55,6 @@ class FourierFeatures:
         self.directions = factor * directions.repeat(2, axis=1)[:, :n_components]
 
     @property
-    def parts(self):
-        """Objects that have the state."""
-        return [self, *self.features.parts]
-
-    @property
     def n_components(self):
         """Number of random features."""
         return self.directions.shape[1]
@@ -66,13 +64,9 @@ class FourierFeatures:
         """The phases b, in full turns."""
         return np.resize([0.0, -0.25], self.n_components)
 
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.features.ensure_layout(is_sparse=False)
-
-    def learn(self, engine, rows, weights):
+    def learn(self, engine, rows, weights, checks=True):
         """Learn rows in order; return their random features."""
-        Z, _ = self.features.learn_and_transform(engine, rows, weights)
+        Z, _ = self.features.learn_and_transform(engine, rows, weights, checks)
         return self._convert(engine, Z.X)
 
     def transform(self, engine, X, weight):
@@ -86,11 +80,6 @@ class FourierFeatures:
         # is one type of arguments to compile for.
         arrays = map(as_read_only, (self.directions, self.phases))
         return engine.fourier_features(*arrays, MAX_DEVIATIONS, X)
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        self.ensure_layout()
-        return self.features.checkpoint(np.arange(len(self.directions)))
 
     # Merging.
 

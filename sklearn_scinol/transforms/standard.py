@@ -4,13 +4,14 @@ import numpy as np
 
 from .._invariants import floats
 from .._shards import Shards
-from ..blocks import DenseRows, RowWeights, as_writable
+from .._state import Part
+from ..blocks import DenseRows, RowWeights
 from . import moments
 from .moments import add_weight, inverse_deviation, moved_variance
 from .units import FeatureUnits
 
 
-class StandardTransform:
+class StandardTransform(Part):
     """Standardisation of features by the running moments of their given values.
 
     A value takes part in the moments that it is transformed with.
@@ -26,14 +27,8 @@ class StandardTransform:
         self.units = FeatureUnits(n_features)
         self.moments = np.zeros((3, n_features))
 
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.moments = as_writable(self.moments)
-        self.units.ensure_layout()
-
     def learn(self, engine, X):
         """Learn from rows in order, and transform each; values are finite or NaN."""
-        self.ensure_layout()
         is_missing = np.isnan(X)
         rows = np.where(is_missing, 0.0, X) if is_missing.any() else X
         ones = np.ones(len(X))
@@ -80,18 +75,6 @@ class StandardTransform:
         start, *members = map(in_units, [shards.start, *shards.members], scales)
         merged.moments[:] = moments.merged(Shards(members, start, shards.shares))
         return merged
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        self.ensure_layout()
-        units = self.units.checkpoint(np.arange(self.moments.shape[1]))
-        moments = self.moments.copy()
-
-        def restore():
-            units()
-            self.moments = moments
-
-        return restore
 
     def invariants(self):
         """Yield what holds between two calls."""

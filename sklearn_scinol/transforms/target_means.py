@@ -15,8 +15,8 @@ import numpy as np
 from .._hashing import place
 from .._invariants import floats, is_count, is_number
 from .._portable import larger
-from .._rollback import RecordsChanges
-from ..blocks import Means, as_writable
+from .._state import RecordsChanges, as_writable
+from ..blocks import Means
 
 # Smallest positive number in full precision.
 TINY = np.finfo(np.float64).tiny
@@ -56,6 +56,9 @@ class TargetMeans(RecordsChanges):
         Weight of all rows, and sums of their targets.
     """
 
+    _replaced = ("_logs",)
+    _undone = "sums", "weights", "total"
+
     def __init__(self, n_places, n_targets, start, n_start):
         super().__init__()
         self.start, self.n_start = start, n_start
@@ -93,7 +96,6 @@ class TargetMeans(RecordsChanges):
         of_keys : ndarray of shape (n_keys, n_targets)
         of_all : ndarray of shape (n, n_targets)
         """
-        self._ensure_layout()
         n, learns = len(indptr) - 1, targets is not None
         if not learns:
             targets, c = np.zeros((n, self.sums.shape[1])), np.zeros(n)
@@ -102,17 +104,12 @@ class TargetMeans(RecordsChanges):
             self._record(
                 (changed, self.sums[changed], self.weights[changed], self.total.copy())
             )
-        state = Means(self.sums, self.weights, self.total, self.start, self.n_start)
+        # Arrays that are mapped from disk are copied, for predictions.
+        arrays = map(as_writable, (self.sums, self.weights, self.total))
+        state = Means(*arrays, self.start, self.n_start)
         return engine.target_means(state, places, indptr, smooth, targets, c, learns)
 
-    def _ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.sums, self.weights = as_writable(self.sums), as_writable(self.weights)
-        self.total = as_writable(self.total)
-
-    def checkpoint(self):
-        """Return a function that undoes what will be learned."""
-        self._ensure_layout()
+    def _undo(self, X):
         log = self._new_log()
 
         def restore():

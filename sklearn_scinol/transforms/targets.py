@@ -3,11 +3,12 @@
 import numpy as np
 
 from .._invariants import floats, is_number
-from ..blocks import Moments, as_writable
+from .._state import Part
+from ..blocks import Moments
 from . import moments
 
 
-class TargetTransform:
+class TargetTransform(Part):
     """Lets a learner predict standardised targets.
 
     Mean and deviation are over all targets before the row. The first target has no
@@ -36,11 +37,6 @@ class TargetTransform:
     def kind(self):
         """Parameters, equal for transforms with equal results."""
         return self.unit_free
-
-    def ensure_layout(self):
-        """Convert the state to the layout of engines; joblib maps arrays read-only."""
-        self.moments = as_writable(self.moments, "C")
-        self.weight_sum = as_writable(self.weight_sum)
 
     def fresh(self):
         """Return a transform with these parameters, before the first row."""

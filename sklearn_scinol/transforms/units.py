@@ -4,7 +4,8 @@ from copy import copy
 
 import numpy as np
 
-from ..blocks import DenseRows, as_writable, repeat_to_entries
+from .._state import Part
+from ..blocks import DenseRows, repeat_to_entries
 from .ranges import OutOfRange, too_large
 
 #: A feature outgrows its unit by a value, times the weight of its row, above this.
@@ -14,7 +15,7 @@ MAX_IN_UNITS = 2.0**400
 ORDINARY_EXPONENT = 200
 
 
-class FeatureUnits:
+class FeatureUnits(Part):
     """A power of two for each feature, in which learners see its values.
 
     The first value other than 0 fixes it. Scale-free learners thus work for all units,
@@ -31,6 +32,8 @@ class FeatureUnits:
     some_outgrown : bool
         Whether a feature has outgrown its unit.
     """
+
+    _by_feature = "seen", "exponents"
 
     def __init__(self, n_features):
         self.seen = np.zeros(n_features, dtype=bool)
@@ -118,22 +121,6 @@ class FeatureUnits:
         self.seen[features] = False
         self.exponents[features] = 0
         self.are_one = not self.exponents.any()
-
-    def checkpoint(self, columns):
-        """Return a function that undoes what rows in these columns change."""
-        seen, exponents = self.seen.take(columns), self.exponents.take(columns)
-        flags = self.are_one, self.some_outgrown
-
-        def restore():
-            self.seen[columns], self.exponents[columns] = seen, exponents
-            self.are_one, self.some_outgrown = flags
-
-        return restore
-
-    def ensure_layout(self):
-        """Make the state writable; joblib maps arrays read-only."""
-        self.seen = as_writable(self.seen)
-        self.exponents = as_writable(self.exponents)
 
     def _rows_in_units(self, rows):
         if self.are_one:

@@ -346,7 +346,6 @@ def test_merged_pools_have_learned_all_rows(engine):
 
     def learned(rows):
         pool, weights = start.fresh(), RowWeights(*[ones[rows]] * 3, np.ones(7))
-        pool.ensure_layout(None)
         block = Block((), None, y[rows], weights, None)
         pool.learn_scores(get_engine(current_engine()), F[rows], block)
         return pool

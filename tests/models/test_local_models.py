@@ -14,6 +14,7 @@ from support.local import data, labels, make, stream, weights
 from support.registry import ENGINES, ONE_PASS, seeds
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLClassifier
+from sklearn_scinol._state import checkpoint
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", ONE_PASS)
@@ -193,7 +194,7 @@ def test_learned_rows_are_undone(estimator, engine):
         model = make(estimator).partial_fit(X[:n_before], y[:n_before], **kind)
         before = deepcopy(model._model)
         for rows in slice(n_before, n_before + 1), slice(n_before, None):
-            restore = model._model.checkpoint(X[rows])
+            restore = checkpoint(model._model, X[rows])
             model.partial_fit(X[rows], y[rows])
             restore()
             assert_identical(model._model, before)

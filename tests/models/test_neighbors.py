@@ -21,13 +21,13 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
+from sklearn_scinol.models.base import Chunk, at_once
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
 
 #: Windows and numbers of rows: rings that turn, of more than one block, or of a part.
 SIZES = [(140, 300), (5, 60)]
-
 
 # Formulas.
 
@@ -234,9 +234,8 @@ def test_one_search_for_several_models(estimator, engine):
     first, n = together[0], len(y) - 90
     weights = RowWeights(*np.ones((3, n)), np.ones(7))
     loops = get_engine("numpy" if engine == "numpy" else "numba")
-    Z = first.learn_transforms(
-        loops, X, slice(90, None), weights, lambda key, function: function()
-    )
+    rows = Chunk(X, y), slice(90, None)
+    Z = first.learn_transforms(loops, *rows, weights, at_once)
     targets = y[90:] if kind else y[90:, np.newaxis]
     block = Block(Z, None, targets, weights, None)
     for model, said in zip(

@@ -108,6 +108,7 @@ ROOMS = [
     "_invariants",
     "_locks",
     "_rollback",
+    "_state",
     "_shards",
     "_typing",
     "_plotting",

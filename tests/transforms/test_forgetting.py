@@ -29,6 +29,7 @@ from support.scaled import (
 
 from sklearn_scinol import ScInOLRegressor, config_context
 from sklearn_scinol._shards import Shards
+from sklearn_scinol._state import checkpoint, parts_of
 from sklearn_scinol.blocks import CSRRows, DenseRows
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.engines import get_engine
@@ -388,13 +389,13 @@ def test_way_back_from_sparse_rows(before, engine):
     if before is not None:
         for each in scaled, expected:
             each.learn(X[:20], c[:20], before)
-    state = deepcopy([vars(part) for part in scaled.features.parts])
-    restore = scaled.features.checkpoint(np.arange(4))
+    state = deepcopy([vars(part) for part in parts_of(scaled.features)])
+    restore = checkpoint(scaled.features)
     other = deepcopy(scaled.weight_scale)
     scaled.learn(X[20:40], c[20:40])
     restore()
     scaled.weight_scale = other
-    for part, expected_part in zip(scaled.features.parts, state, strict=True):
+    for part, expected_part in zip(parts_of(scaled.features), state, strict=True):
         assert_identical(vars(part), expected_part)
     again = scaled.learn(X[40:], c[40:]), expected.learn(X[40:], c[40:])
     assert_identical(*again)

@@ -15,7 +15,16 @@ from ...losses import methods
 from . import exponentials, flat_cache, registers, substitutes, unowned
 from .disk_cache import Cache
 from .flat_cache import Description, described
-from .flattening import Flattener, Plan, flatten, named, parsed, plan, shape, structure
+from .flattening import (
+    Flattener,
+    flatten,
+    getter,
+    named,
+    parsed,
+    places_in,
+    shape,
+    structure,
+)
 from .sharing import ClaimedElsewhere, compiling
 
 # All flags of "fast math" except those that exclude NaN and infinity.
@@ -56,12 +65,14 @@ class Loop:
         self._function = function
         self._options = {"nogil": True, **options}
         self._entries = {}
-        self._plan = None
+        self._get_leaves = None
         self.dispatcher = None
 
     def __call__(self, *arguments):
         if not numba.config.DISABLE_JIT:
-            leaves = self._leaves(arguments)
+            if self._get_leaves is None:
+                self._flatten(arguments)
+            leaves = self._get_leaves(arguments)
             try:
                 return self.dispatcher(*leaves)
             except ClaimedElsewhere:
@@ -89,17 +100,15 @@ class Loop:
         entry = self._entries[key]
         if n_given == 0:
             return partial(entry, *leaves)
-        n_leaves = len(self._leaves(arguments[:n_given]))
-        others = leaves[n_leaves:]
-        return lambda *given: entry(*self._leaves(given), *others)
+        of_given = [place for place in self._places if place[0] < n_given]
+        get_given, others = getter(of_given), leaves[len(of_given) :]
+        return lambda *given: entry(*get_given(given), *others)
 
     def _leaves(self, arguments):
         """Return the parts of arguments that the flat function takes."""
-        if self._plan is None:
+        if self._get_leaves is None:
             self._flatten(arguments)
-        leaves = []
-        self._plan.collect(arguments, leaves)
-        return leaves
+        return self._get_leaves(arguments)
 
     def _flatten(self, arguments):
         function, is_strict = self._function, not self._options["fastmath"]
@@ -136,8 +145,9 @@ class Loop:
 
         dispatcher.compile = compile_claimed
         taken = {*description.arguments}
-        parts = [plan(*each, taken) for each in zip(arguments, values, strict=True)]
-        self.dispatcher, self._plan = dispatcher, Plan(parts)
+        self.dispatcher = dispatcher
+        self._places = places_in(arguments, values, taken)
+        self._get_leaves = getter(self._places)
 
 
 def type_key(value):

@@ -12,7 +12,16 @@ import ast
 from .flattener import Flattener
 from .source import parsed, walk
 from .unneeded import passed_on, without_unread
-from .values import Known, Plan, load_name, named, names_of, plan, shape, structure
+from .values import (
+    Known,
+    getter,
+    load_name,
+    named,
+    names_of,
+    places_in,
+    shape,
+    structure,
+)
 
 
 def flatten(function, values, flattener, takes_all):

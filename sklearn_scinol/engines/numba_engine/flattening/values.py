@@ -94,28 +94,8 @@ def is_absent(argument):
     return argument is None
 
 
-class Plan(NamedTuple):
-    """Where the parts of arguments are that a flat function takes.
-
-    Parameters
-    ----------
-    parts : list of Plan, bool
-        For each part: how to take it apart, or whether it is taken as a whole.
-    """
-
-    parts: list
-
-    def collect(self, argument, collected):
-        """Append the parts of an argument to a list."""
-        for part, plan in zip(argument, self.parts, strict=False):
-            if plan is True:
-                collected.append(part)
-            elif plan is not False:
-                plan.collect(part, collected)
-
-
-def plan(argument, value, taken):
-    """Return how to take an argument apart.
+def places(argument, value, taken):
+    """Return where the parts of an argument are that a flat function takes.
 
     Parameters
     ----------
@@ -124,11 +104,31 @@ def plan(argument, value, taken):
         What stands for it.
     taken : set of str
         Names of the parts that are taken.
+
+    Returns
+    -------
+    places : list of tuple of int
+        Indices that lead to each part.
     """
     if is_absent(argument) or is_leaf(argument):
-        return isinstance(value, ast.Name) and value.id in taken
+        return [()] if isinstance(value, ast.Name) and value.id in taken else []
     values = value.fields.values() if isinstance(value, Record) else value
-    return Plan([plan(*each, taken) for each in zip(argument, values, strict=True)])
+    return places_in(argument, values, taken)
+
+
+def places_in(arguments, values, taken):
+    """Return where the parts of several arguments are; see :func:`places`."""
+    return [
+        (i, *place)
+        for i, each in enumerate(zip(arguments, values, strict=True))
+        for place in places(*each, taken)
+    ]
+
+
+def getter(places):
+    """Return a function of arguments that returns the parts at places, as a tuple."""
+    parts = ["arguments" + "".join(f"[{i}]" for i in place) for place in places]
+    return eval(f"lambda arguments: ({''.join(part + ', ' for part in parts)})")
 
 
 def structure(argument, name):

@@ -1,5 +1,7 @@
 """Calls of the loops over rows: which loop, and its arguments."""
 
+from functools import cache
+
 import numpy as np
 
 from ....blocks import DenseRows, TargetScale
@@ -9,7 +11,7 @@ from .arguments import LoopBlock, LoopState, Scratch, Variant
 from .dense import dense_loop
 from .sparse import sparse_loop
 
-# Entries between the buffers of a row and any other array.
+# Entries between a buffer of a row and any other array.
 MARGIN = 128
 
 NO_ROWS = (
@@ -24,21 +26,18 @@ NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 def learn_rows(task, state, block, out):
     """Learn from the rows of a block."""
-    if not isinstance(block.rows, DenseRows):
-        if block.moments is not None:
-            _learn_scaled(task, state, block, out)
-            return True
-        if state.first.size == 1:  # an array of one is of another type
-            two = np.asfortranarray(np.repeat(state.fields, 2, axis=2))
-            in_range = _learn(task, state._replace(fields=two), block, out)
-            state.fields[:] = two[:, :, :1]
-            return in_range
-    return _learn(task, state, block, out)
-
-
-def _learn(task, state, block, out):
+    is_sparse, fields = not isinstance(block.rows, DenseRows), state.fields
+    if is_sparse and block.moments is not None:
+        _learn_scaled(task, state, block, out)
+        return True
+    is_single = is_sparse and state.first.size == 1
+    if is_single:  # an array of one is of another type
+        state = state._replace(fields=np.asfortranarray(np.repeat(fields, 2, axis=2)))
     loop, arguments = learn_call(task, state, block, out)
-    return loop(*arguments)
+    in_range = loop(*arguments)
+    if is_single:
+        fields[:] = state.fields[:, :, :1]
+    return in_range
 
 
 def _learn_scaled(task, state, block, out):
@@ -101,15 +100,11 @@ def learn_call(task, state, block, out):
             block.largest,
         ),
         out,
-        Scratch(
-            _buffer(2, m, 1.0),
-            _buffer(1, m)[0],
-            _buffer(n_outputs, m),
-            *(np.zeros(n_outputs) for _ in range(3)),
-        ),
+        _scratch(n_outputs, m),
     )
 
 
+@cache
 def _infinite(learner):
     """Return hyperparameters that are infinite, such as the radius of a ball.
 
@@ -120,12 +115,18 @@ def _infinite(learner):
     )
 
 
-def _buffer(n_outputs, m, value=0.0):
-    """Array of equal values at some distance from all other arrays.
+def _scratch(n_outputs, m):
+    """Buffers of a row, at some distance from each other and from all other arrays.
 
     A loop that stores is compiled twice: for arrays that may overlap or are neighbours,
     and for all others. The second version is faster and sums in another order, so the
     choice must not depend on where arrays happen to lie.
     """
-    flat = np.full(n_outputs * m + 2 * MARGIN, value)
-    return flat[MARGIN:-MARGIN].reshape(n_outputs, m)
+    sizes = 2 * m, m, n_outputs * m, n_outputs, n_outputs, n_outputs
+    room, start, buffers = np.zeros(sum(sizes) + 7 * MARGIN), MARGIN, []
+    for size in sizes:
+        buffers.append(room[start : start + size])
+        start += size + MARGIN
+    x, sums, w, *of_outputs = buffers
+    x[:] = 1.0  # the value of an intercept
+    return Scratch(x.reshape(2, m), sums, w.reshape(n_outputs, m), *of_outputs)

@@ -1,0 +1,211 @@
+"""State that learning changes, and how what it was before is restored."""
+
+from functools import partial
+from weakref import ref
+
+import numpy as np
+
+ARRAYS = np.ndarray, np.memmap
+
+# Types of values that never change in place.
+NUMBERS = frozenset([float, int, bool, str, type(None)])
+
+
+class Part:
+    """Object whose state learning changes; see :func:`checkpoint`.
+
+    The state is in attributes: arrays and tuples of arrays, numbers, lists, and other
+    parts, perhaps in lists. Learning changes arrays and lists in place, or replaces
+    attributes.
+    """
+
+    #: Names of all attributes that learning changes in place; empty if any may be.
+    _changed: tuple[str, ...] = ()
+
+    #: Names of attributes that learning replaces, if it changes them at all.
+    _replaced: tuple[str, ...] = ()
+
+    #: Names of arrays that learning changes in place, and :meth:`_undo` restores.
+    _undone: tuple[str, ...] = ()
+
+    #: Names of arrays whose last axis is of features, perhaps with the intercept after
+    #: them. Of these sparse rows change their own features only.
+    _by_feature: tuple[str, ...] = ()
+
+    def _seen(self, X, features):
+        """Return what this part and its parts see of rows.
+
+        Parameters
+        ----------
+        X : ndarray, CSR array or None
+            Rows to learn.
+        features : ndarray of int or None
+            Features that learning them changes; None stands for all.
+        """
+        return X, features
+
+    def _undo(self, X):
+        """Return a function that undoes what learning rows changes in `_undone`.
+
+        It is called after attributes are restored. None if there is nothing to undo.
+        """
+        return None
+
+
+def parts_of(part):
+    """Return a part and all parts within it, each once."""
+    return [each for each, *_ in _within(part)]
+
+
+def make_writable(part):
+    """Make all arrays of a state writable: joblib maps those of a file read-only."""
+    for each in parts_of(part):
+        for name, value in vars(each).items():
+            if name not in each._replaced:
+                vars(each)[name] = _writable(value)
+
+
+def checkpoint(part, X=None, features=None):
+    """Return a function that undoes learning rows `X`, in a part and all within it.
+
+    If `features` is given, learning changes these features only; see Part._seen.
+
+    It may be called more than once, and restores arrays in place. All are writable
+    from now on.
+    """
+    saved, arrays, lists, undo = [], [], [], []
+    for each, seen, changed in _within(part, X, features):
+        kind, attributes = type(each), vars(each)
+        for name in kind._changed or attributes:
+            value = attributes.get(name)
+            if type(value) in NUMBERS or name in kind._replaced:
+                continue
+            if isinstance(value, np.ndarray):
+                if type(value) is not np.ndarray or not value.flags.writeable:
+                    value = attributes[name] = as_writable(value)
+                if name in kind._undone:
+                    continue
+                if changed is None or name not in kind._by_feature:
+                    arrays.append((value, ..., value.copy(order="K")))
+                elif value.size:  # taking nothing of many columns is slow
+                    arrays.append(_records(value, changed, seen.shape[1]))
+            elif type(value) is list:
+                lists.append((value, value.copy()))
+            elif isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
+                value = attributes[name] = _writable(value)
+                if name not in kind._undone:
+                    arrays += [(a, ..., a.copy(order="K")) for a in value]
+        if kind._undo is not Part._undo:
+            undo.append(each._undo(seen))
+        saved.append((attributes, attributes.copy()))
+
+    return partial(_restore, saved, arrays, lists, undo)
+
+
+def _restore(attributes, arrays, lists, undo):
+    """Restore what :func:`checkpoint` has saved."""
+    for of_part, values in attributes:
+        of_part.clear()
+        of_part.update(values)
+    for array, places, values in arrays:
+        array[places] = values
+    for values, before in lists:
+        values[:] = before
+    for function in undo:
+        if function is not None:
+            function()
+
+
+def _records(array, features, n_features):
+    """Return an array by features, what may change in it, and what that was.
+
+    A record of a coordinate is as in memory.
+    """
+    places = np.append(features, np.arange(n_features, array.shape[-1]))
+    return array.T, places, array.T.take(places, axis=0)
+
+
+def _within(part, X=None, features=None):
+    """Return all parts within a part, with what each sees of rows; see Part._seen."""
+    found, to_visit = {}, [(part, X, features)]
+    while to_visit:
+        part, X, features = to_visit.pop()
+        if id(part) in found:
+            continue
+        if X is not None and type(part)._seen is not Part._seen:
+            X, features = part._seen(X, features)
+        found[id(part)] = part, X, features
+        attributes = vars(part)
+        for name in part._changed or attributes:
+            value = attributes.get(name)
+            if type(value) in NUMBERS or name in part._replaced:
+                continue
+            if isinstance(value, Part):
+                to_visit.append((value, X, features))
+            elif type(value) is list and value and isinstance(value[0], Part):
+                to_visit += [(each, X, features) for each in value]
+    return found.values()
+
+
+def _writable(value):
+    """Return an attribute whose arrays, if it has any, are writable."""
+    if isinstance(value, np.ndarray):
+        return as_writable(value)
+    if isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
+        if all([type(each) is np.ndarray and each.flags.writeable for each in value]):
+            return value
+        arrays = [
+            as_writable(each) if isinstance(each, np.ndarray) else each
+            for each in value
+        ]
+        return getattr(value, "_make", tuple)(arrays)
+    return value
+
+
+def as_writable(array, order=None):
+    """Return an array that engines can change, a copy where it is mapped from disk.
+
+    In C or Fortran order, if `order` is given.
+    """
+    flags = array.flags
+    is_ordered = {"C": flags.c_contiguous, "F": flags.f_contiguous, None: True}[order]
+    if type(array) is np.ndarray and is_ordered and flags.writeable and flags.aligned:
+        return array
+    return np.require(array, requirements=[*(order or ""), "A", "W", "E"])
+
+
+class UndoLog(list):
+    """Record of what a state was before each change."""
+
+    pending = None  # what an engine saves meanwhile, which is recorded after its call
+
+
+class RecordsChanges(Part):
+    """State that records its changes in logs, from which they can be undone.
+
+    It has only weak references to logs: nothing is recorded for calls that are over.
+    """
+
+    def __init__(self):
+        self._logs = []
+
+    def _new_log(self):
+        """Return a log that gets all changes from now on."""
+        log = UndoLog()
+        self._logs = [each for each in self._logs if each() is not None]
+        self._logs.append(ref(log))
+        return log
+
+    @property
+    def _is_recorded(self):
+        return any(log() is not None for log in self._logs)
+
+    def _record(self, before):
+        """Add what a part of the state was before a change to all logs."""
+        for reference in self._logs:
+            log = reference()
+            if log is not None:
+                log.append(before)
+
+    def __getstate__(self):
+        return vars(self) | {"_logs": []}
