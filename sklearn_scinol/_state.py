@@ -57,12 +57,16 @@ def parts_of(part):
     return [each for each, *_ in _within(part)]
 
 
+def attributes_of(part):
+    """Return names and values of attributes that learning may change in place."""
+    names = part._changed or vars(part)
+    return [(n, vars(part).get(n)) for n in names if n not in part._replaced]
+
+
 def make_writable(part):
     """Make all arrays of a state writable: joblib maps those of a file read-only."""
     for each in parts_of(part):
-        for name, value in vars(each).items():
-            if name not in each._replaced:
-                vars(each)[name] = _writable(value)
+        vars(each).update((n, _writable(value)) for n, value in attributes_of(each))
 
 
 def checkpoint(part, X=None, features=None):

@@ -24,7 +24,8 @@ from .._state import Part, checkpoint
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
-from ..models.row import append_losses
+from ..config import current_engine
+from ..models.session import append_losses, is_small, session_of
 from ..models.weights import check_not_all_zero
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -314,6 +315,10 @@ class OnlineEstimator(
             chunk = self._prepare(X, y, sample_weight, classes)
             self._compile_ahead(chunk.X)
             if not is_first:
+                session = self._session(chunk.X)
+                if session is not None and self._learn_by(session, chunk):
+                    decision = session.reported.copy()
+                    return method and self._to_output(decision, method)
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method)
@@ -321,6 +326,25 @@ class OnlineEstimator(
             if self._model.t and not vars(self).get("_origins"):
                 self._origins = Origins([token_hex(8)])
             return answer
+
+    #: Whether a session may learn chunks.
+    _has_sessions = True
+
+    def _session(self, X):
+        """Return a session for chunks like this one, or None; see models/session.py."""
+        if not (self._has_sessions and is_small(X)):
+            return None
+        sizes = X.shape[1], self._n_codes, len(X)
+        return session_of(self._model, current_engine(), *sizes)
+
+    def _learn_by(self, session, chunk):
+        """Learn a chunk by a session, if that is possible; return whether it was."""
+        if not (session.rows.set_chunk(chunk) and session.accepts_rows()):
+            return False
+        return session.learn(self)
+
+    #: Number of classes whose indices are targets.
+    _n_codes: int | None = None
 
     def _compile_ahead(self, X):
         """Compile what later rows will need, if the first rows do not show it."""

@@ -437,6 +437,16 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     def _check_new_classes(self, classes):
         """Raise ValueError if the estimator cannot go on with these classes."""
 
+    @property
+    def _has_sessions(self):
+        return not (
+            self._weighs_classes or self._adds_classes or self.classes_.size == 1
+        )
+
+    @property
+    def _n_codes(self):
+        return None if self._output_shape else len(self.classes_)
+
     def _row_target_converter(self):
         if self._output_shape:
             return self._signs

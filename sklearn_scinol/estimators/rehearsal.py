@@ -177,7 +177,7 @@ def _learn(model, X, y, **first):
         return True
     rows = model.row_by_row().learn_one(x, y[0])
     rows.predict_one(x)
-    return getattr(rows, "_prepared", None) is not None
+    return getattr(rows, "_session", None) is not None
 
 
 def _single(row):

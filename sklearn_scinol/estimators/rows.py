@@ -333,12 +333,12 @@ class EstimatorRows(RowByRow):
     def __init__(self, estimator, classes, n_features):
         super().__init__(estimator, classes)
         self._n_features = n_features
-        self._prepared = self._engine = self._labels = self._target = None
+        self._session = self._engine = self._labels = self._target = None
         self._centers = self._is_compiled_ahead = False
 
     def __getstate__(self):
-        # Prepared objects are of this process only.
-        own = dict.fromkeys(("_prepared", "_target"))
+        # Sessions are of this process only.
+        own = dict.fromkeys(("_session", "_target"))
         return super().__getstate__() | own | {"_is_compiled_ahead": False}
 
     def _check_method(self, method):
@@ -346,17 +346,17 @@ class EstimatorRows(RowByRow):
 
     def _learn_locked(self, x, y, sample_weight, method):
         estimator, x = self.estimator, self._read(x)
-        prepared = self._get_prepared(x)
+        session = self._get_session(x)
         if (
-            prepared is not None
-            and self._write_row(prepared, x, sample_weight, y)
-            and prepared.accepts_row()
-            and prepared.learn(estimator)
+            session is not None
+            and self._write_row(session, x, sample_weight, y)
+            and session.accepts_rows()
+            and session.learn(estimator)
         ):
             if not self._is_compiled_ahead:
                 self._is_compiled_ahead = True
                 estimator._compile_ahead(chunk_of(x))
-            return self._to_output(prepared.reported, method)
+            return self._to_output(session.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
@@ -370,14 +370,14 @@ class EstimatorRows(RowByRow):
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
-        prepared = self._get_prepared(x)
+        session = self._get_session(x)
         if (
-            prepared is not None
-            and self._write_row(prepared, x, 0.0)
-            and prepared.accepts_row()
-            and prepared.learn()
+            session is not None
+            and self._write_row(session, x, 0.0)
+            and session.accepts_rows()
+            and session.learn()
         ):
-            return self._to_output(prepared.reported, method)
+            return self._to_output(session.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
         with without_names(estimator):
@@ -391,25 +391,25 @@ class EstimatorRows(RowByRow):
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 
-    def _get_prepared(self, x):
-        """Return the prepared fast path, or None."""
+    def _get_session(self, x):
+        """Return the session for rows like this one, or None."""
         if type(x) is OpaqueRow:
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
-        estimator, prepared = self.estimator, self._prepared
+        estimator, session = self.estimator, self._session
         model, engine = getattr(estimator, "_model", None), current_engine()
         if (
-            prepared is None
-            or model is not prepared.model
+            session is None
+            or model is not session.model
             or engine != self._engine
             or getattr(estimator, "classes_", None) is not self._labels
-            or not prepared.accepts(n_entries)
-            or not prepared.is_current
+            or not session.accepts(n_entries)
+            or not session.is_current
         ):
-            prepared = self._prepared = self._prepare(model, engine, n_entries)
-        return prepared
+            session = self._session = self._begin_session(model, engine, n_entries)
+        return session
 
-    def _prepare(self, model, engine, n_entries):
+    def _begin_session(self, model, engine, n_entries):
         estimator = self.estimator
         self._target = None if model is None else estimator._row_target_converter()
         if self._target is None:
@@ -418,17 +418,12 @@ class EstimatorRows(RowByRow):
         self._centers = getattr(estimator, "center", None) is True
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
-        prepared = model.prepared(
-            get_engine(engine), estimator.n_features_in_, n_classes, n_entries
-        )
-        if prepared is not None:
-            for each in prepared.estimators(estimator):
-                each.loss_curve_ = [*each.loss_curve_]  # shared with nobody
-        return prepared
+        sizes = estimator.n_features_in_, n_classes
+        return model.session(get_engine(engine), *sizes, n_entries=n_entries)
 
-    def _write_row(self, prepared, x, weight, y=NO_TARGET):
+    def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
-        row = prepared.row
+        row = session.rows
         if weight is None:
             weight = 1.0
         elif not (isinstance(weight, Real) and is_in_range(weight)):
@@ -450,7 +445,7 @@ class EstimatorRows(RowByRow):
             if x.shape != (n_features,) or x.dtype.kind not in "fiub":
                 return False
             row.set_values(x)
-        row.set_weight(float(weight))
+        row.set_weights(float(weight))
         return True
 
     def _read(self, x):

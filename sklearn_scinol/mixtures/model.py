@@ -22,7 +22,7 @@ from ..estimators.base import OnlineEstimator
 from ..losses import identity
 from ..models.base import Learned, Model, ordered_blocks
 from ..models.linear import MAX_FLOAT
-from ..models.row import prepare
+from ..models.session import predict_few, prepare
 from ..models.shared_block import SharedBlock
 from ..views import dense_view_of
 from .adahedge import AdaHedge
@@ -37,8 +37,8 @@ from .expert import (
 from .fixed_share import FixedShare
 from .mixing_scale import MixingScale
 from .parallel import workers
-from .row import PreparedMixture
 from .second_level import SecondLevel
+from .session import MixtureSession
 from .target_range import TargetRange
 
 # Number of entries of a block of rows, which all experts learn before the next block,
@@ -678,6 +678,11 @@ class MixtureModel(Model):
     def decision(self, X, deviations=None):
         """Return predictions; put standard deviations of targets into `deviations`."""
         self._check_dense_view(X)
+        if deviations is None:
+            has_codes = self.n_outputs == 1 or self.mixing_scale.shares_weights
+            n_codes = self.mixing_scale.n_classes if has_codes else None
+            if (predictions := predict_few(self, X, n_codes)) is not None:
+                return predictions
         engine = get_engine(current_engine())
         p = np.empty((X.shape[0], self.n_outputs))
         weights, groups = self.weights[:, np.newaxis], self.groups()
@@ -721,17 +726,17 @@ class MixtureModel(Model):
         self._check_dense_view(X)
         return X, features
 
-    # One row at a time.
+    # A few rows at a time.
 
-    def prepared(self, engine, n_features, n_classes, n_entries=None):
+    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
         if any(expert.block_model is None for expert in self.experts):
             return None
         models, of_dense = (
             [e.model for e in self.experts if e.sees_dense_view is is_dense]
             for is_dense in (False, True)
         )
-        row = n_features, n_classes, n_entries
-        return prepare(PreparedMixture, self, models, engine, *row, of_dense)
+        sizes = n_features, n_classes, n_rows, n_entries
+        return prepare(MixtureSession, self, models, engine, *sizes, of_dense)
 
 
 def _deviations(sums, predictions, weights, mean):

@@ -129,6 +129,9 @@ class Model(Part, metaclass=ABCMeta):
         `t` and `cumulative_loss`, for engines.
     """
 
+    #: Sessions for sizes of chunks, which are none of the attributes of the state.
+    __slots__ = ("_sessions",)
+
     #: Whether it was merged from models that learned different rows.
     is_merged = False
 
@@ -150,6 +153,9 @@ class Model(Part, metaclass=ABCMeta):
         self.n_outputs = n_outputs
         self.numbers = np.zeros(2)
         self.weight_scale = WeightScale()
+
+    def __getstate__(self):
+        return vars(self)
 
     @property
     def t(self):
@@ -254,8 +260,8 @@ class Model(Part, metaclass=ABCMeta):
     def is_finite(self, chunk):
         """Whether the state is finite, after finite predictions for a chunk."""
 
-    def prepared(self, engine, n_features, n_classes, n_entries=None):
-        """Return a :class:`PreparedModel` for single rows, or None.
+    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+        """Return a :class:`Session` for chunks of some rows, or None.
 
         Parameters
         ----------
@@ -263,8 +269,9 @@ class Model(Part, metaclass=ABCMeta):
         n_features : int
         n_classes : int or None
             None in regression.
+        n_rows : int
         n_entries : int, default=None
-            Number of entries of the next row, if rows are sparse.
+            Number of entries of the next row, if rows are sparse and come one by one.
         """
         return None
 

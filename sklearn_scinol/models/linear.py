@@ -22,7 +22,7 @@ from .base import (
     ordered_blocks,
 )
 from .linear_state import MAX_FLOAT, LinearState
-from .row import PreparedModel, prepare
+from .session import Session, prepare
 
 # Largest number of entries of a block, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -436,9 +436,9 @@ class LinearModel(LinearState):
 
     # One row at a time.
 
-    def prepared(self, engine, n_features, n_classes, n_entries=None):
-        row = n_features, n_classes, n_entries
-        return prepare(PreparedModel, self, [self], engine, *row)
+    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+        sizes = n_features, n_classes, n_rows, n_entries
+        return prepare(Session, self, [self], engine, *sizes)
 
     # Predictions.
 

@@ -13,7 +13,7 @@ from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .base import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
-from .row import ONE_ROW, LossCalls, PreparedModel, prepare
+from .session import LossCalls, Session, prepare
 
 # Largest number of entries of a block of rows, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -189,7 +189,7 @@ class LocalModel(Model):
     def is_finite(self, chunk):
         return bool(np.isfinite(self.numbers).all())
 
-    # Rows one by one, see models/row.py.
+    # A few rows at a time, see models/session.py.
 
     def ensure_layout(self, X):
         """Convert the state to the layout for rows of the type of `X`."""
@@ -223,9 +223,9 @@ class LocalModel(Model):
         recorder.calls.append(copy_target)
         return y
 
-    def prepared(self, engine, n_features, n_classes, n_entries=None):
-        row = n_features, n_classes, n_entries
-        return prepare(PreparedLocalModel, self, [self], engine, *row)
+    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+        sizes = n_features, n_classes, n_rows, n_entries
+        return prepare(LocalSession, self, [self], engine, *sizes)
 
     # Predictions.
 
@@ -312,19 +312,19 @@ class LocalModel(Model):
         """Yield what holds of parameters that :meth:`fresh` needs."""
 
 
-class PreparedLocalModel(PreparedModel):
-    """Local model with the calls by which it learns a row."""
+class LocalSession(Session):
+    """Local model with the calls by which it learns some rows."""
 
     def _record_calls(self, recorder):
         model = self.model
-        block = self._block = model.block(recorder, self.row, ONE_ROW)
+        block = self._block = model.block(recorder, self.rows, self.rows.all)
         y = model.record_targets(recorder, block)
         (self._found,) = model.learn_rows(recorder, [model], block, y)
         self._losses = LossCalls(recorder, model.loss, block, model.n_outputs)
         return []
 
-    def _learn_row(self):
-        if not super()._learn_row():
+    def _learn_rows(self):
+        if not super()._learn_rows():
             return False
         learned = self.model.predictions_of(self._losses, self._block, self._found)
         self.reported = learned.predictions

@@ -5,7 +5,7 @@ import numpy as np
 from .._invariants import is_number
 from .._state import Part, checkpoint
 from .base import Learned
-from .row import PreparedModel
+from .session import Session
 
 
 class QuantileModels(Part):
@@ -23,8 +23,14 @@ class QuantileModels(Part):
         mixture may have other losses.
     """
 
+    #: See :class:`Model`.
+    __slots__ = ("_sessions",)
+
     def __init__(self, quantiles, singles):
         self.quantiles, self.singles = quantiles, singles
+
+    def __getstate__(self):
+        return vars(self)
 
     @property
     def n_outputs(self):
@@ -159,15 +165,12 @@ class QuantileModels(Part):
             yield "each model has one output", single.n_outputs == 1
             yield "models learned the same rows", single.t == first.t
 
-    # One row at a time.
+    # A few rows at a time.
 
-    def prepared(self, engine, n_features, n_classes, n_entries=None):
-        """Return a :class:`PreparedModel` for single rows, or None."""
-        row = n_features, n_classes, n_entries
-        each = [single.prepared(engine, *row) for single in self.singles]
-        if any(prepared is None for prepared in each):
-            return None
-        return PreparedQuantiles(self, each)
+    def session(self, *sizes, **keywords):
+        """Return a :class:`Session` for chunks of some rows, or None."""
+        each = [single.session(*sizes, **keywords) for single in self.singles]
+        return None if None in each else QuantileSession(self, each)
 
 
 def _in_step(streams):
@@ -200,69 +203,72 @@ def _joined(blocks):
     return Learned(joined, np.concatenate(predictions), all(all_finite))
 
 
-class PreparedQuantiles(PreparedModel):
-    """Models of several quantiles with the calls by which each learns a row.
+class QuantileSession(Session):
+    """Models of several quantiles with the calls by which each learns some rows.
 
     Parameters
     ----------
     model : QuantileModels
-    prepared : list of PreparedModel
+    sessions : list of Session
         One for each quantile.
     """
 
-    def __init__(self, model, prepared):
-        self.model, self._prepared = model, prepared
-        self.row = _Rows([each.row for each in prepared])
+    def __init__(self, model, sessions):
+        self.model, self._sessions = model, sessions
+        self.rows = _Rows([each.rows for each in sessions])
 
     @property
     def is_current(self):
-        return all(each.is_current for each in self._prepared)
+        return all(each.is_current for each in self._sessions)
 
     def accepts(self, n_entries):
-        return all(each.accepts(n_entries) for each in self._prepared)
+        return all(each.accepts(n_entries) for each in self._sessions)
 
-    def accepts_row(self):
-        return all(each.accepts_row() for each in self._prepared)
+    def accepts_rows(self):
+        return all(each.accepts_rows() for each in self._sessions)
 
     def _rollbacks(self):
-        return [undo for each in self._prepared for undo in each._rollbacks()]
+        return [undo for each in self._sessions for undo in each._rollbacks()]
 
     def _learn_new_features(self):
-        return all(each._learn_new_features() for each in self._prepared)
+        return all(each._learn_new_features() for each in self._sessions)
 
-    def _learn_row(self):
-        if not all(each._learn_row() for each in self._prepared):
+    def _learn_rows(self):
+        if not all(each._learn_rows() for each in self._sessions):
             return False
-        self.reported = np.concatenate([p.reported for p in self._prepared], axis=1)
+        self.reported = np.concatenate([p.reported for p in self._sessions], axis=1)
         return True
 
     def _add_to_expert_curves(self, rollbacks):
-        for each in self._prepared:
+        for each in self._sessions:
             each._add_to_expert_curves(rollbacks)
 
     def estimators(self, own):
-        return [own, *(e for each in self._prepared for e in each.estimators(own)[1:])]
+        return [own, *(e for each in self._sessions for e in each.estimators(own)[1:])]
 
 
 class _Rows:
-    """One row, in the arrays that several models learn it from; see :class:`Row`."""
+    """Rows in the arrays that several models learn them from; see :class:`Rows`."""
 
     def __init__(self, rows):
         self._rows = rows
         self.X, self.dense_view = rows[0].X, rows[0].dense_view
 
     @property
-    def given(self):
-        return self._rows[0].given
+    def total_weight(self):
+        return self._rows[0].total_weight
 
     def set_values(self, values, indices=None, dense_view=None):
-        for row in self._rows:
-            row.set_values(values, indices, dense_view)
+        for rows in self._rows:
+            rows.set_values(values, indices, dense_view)
 
     def set_target(self, y):
-        for row in self._rows:
-            row.set_target(y)
+        for rows in self._rows:
+            rows.set_target(y)
 
-    def set_weight(self, c):
-        for row in self._rows:
-            row.set_weight(c)
+    def set_chunk(self, chunk):
+        return all([rows.set_chunk(chunk) for rows in self._rows])
+
+    def set_weights(self, c):
+        for rows in self._rows:
+            rows.set_weights(c)

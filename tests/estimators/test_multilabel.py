@@ -218,7 +218,7 @@ def test_compiled_row_by_row(engine):
     rows = model.row_by_row(classes=range(N_LABELS))
     for x, y in zip(X, Y, strict=True):
         rows.learn_one(x, y)
-    assert rows._prepared is not None  # the fast path
+    assert rows._session is not None  # the fast path
     expected = clone(model).partial_fit(X, Y)
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
 

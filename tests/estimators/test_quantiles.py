@@ -31,7 +31,7 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.evaluation import progressive_validation, regret_curve
 from sklearn_scinol.models.base import Learned
-from sklearn_scinol.models.quantiles import PreparedQuantiles, _in_step
+from sklearn_scinol.models.quantiles import QuantileSession, _in_step
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
@@ -239,7 +239,7 @@ def test_single_rows_are_learned_alike(estimator, engine):
         )
         prediction = rows.predict_learn_one(x, target, weight)
         np.testing.assert_array_equal(prediction, expected)
-    assert isinstance(rows._prepared, PreparedQuantiles)
+    assert isinstance(rows._session, QuantileSession)
     assert_identical(by_row, by_chunk)
 
 
@@ -254,7 +254,7 @@ def test_sparse_rows_are_learned_alike_one_at_a_time(engine):
         expected = by_chunk.partial_fit_predict(x, [target])[0]
         prediction = rows.predict_learn_one((x.indices, x.data), target)
         np.testing.assert_array_equal(prediction, expected)
-    assert isinstance(rows._prepared, PreparedQuantiles)
+    assert isinstance(rows._session, QuantileSession)
     assert_identical(rows.estimator, by_chunk)
 
 
@@ -265,16 +265,16 @@ def test_a_row_is_learned_for_all_quantiles_or_none(engine):
     model = copy.deepcopy(by_chunk)
     rows = model.row_by_row().learn_one(X[0], y[0])
     by_chunk.partial_fit(X[:1], y[:1])
-    last = rows._prepared._prepared[-1]
+    last = rows._session._sessions[-1]
 
     def interrupt():
         raise KeyboardInterrupt
 
-    last._learn_row = interrupt
+    last._learn_rows = interrupt
     with pytest.raises(KeyboardInterrupt):
         rows.learn_one(X[1], y[1])
     assert_identical(model, by_chunk)
-    last._learn_row = lambda: False  # as for a row that diverges
+    last._learn_rows = lambda: False  # as for a row that diverges
     rows.learn_one(X[1], y[1])
     assert_identical(model, by_chunk.partial_fit(X[1:2], y[1:2]))
 

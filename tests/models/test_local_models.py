@@ -211,7 +211,7 @@ def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    prepared = rows._prepared
+    prepared = rows._session
     if prepared is not None:
         monkeypatch.setattr(prepared, "_add_to_curves", fail)
         with pytest.raises(KeyboardInterrupt):

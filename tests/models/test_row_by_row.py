@@ -37,21 +37,21 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.model import MixtureModel
-from sklearn_scinol.mixtures.row import PreparedMixture
-from sklearn_scinol.models.row import PreparedModel
+from sklearn_scinol.mixtures.session import MixtureSession
+from sklearn_scinol.models.session import Session
 from sklearn_scinol.transforms.bins import N_SAMPLES
 
 
 @pytest.fixture
 def fast_rows(monkeypatch):
     """Counts the rows that took the short way."""
-    learned, learn = count(), PreparedModel.learn
+    learned, learn = count(), Session.learn
 
     def learn_and_count(prepared, *estimator):
         next(learned)
         return learn(prepared, *estimator)
 
-    monkeypatch.setattr(PreparedModel, "learn", learn_and_count)
+    monkeypatch.setattr(Session, "learn", learn_and_count)
     return lambda: next(copy.copy(learned))
 
 
@@ -482,7 +482,7 @@ def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(PreparedModel, "_learn_row", interrupted)
+        patch.setattr(Session, "_learn_rows", interrupted)
         patch.setattr(model, "_learn_rows", interrupted)
         before = vars(copy.deepcopy(model))
         with pytest.raises(KeyboardInterrupt):
@@ -689,7 +689,7 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
     before = copy.deepcopy(model)
     for name in "_learn_weights", "_predict_levels", "_record_weights":
         with monkeypatch.context() as patch:
-            for mixture in MixtureModel, PreparedMixture:
+            for mixture in MixtureModel, MixtureSession:
                 patch.setattr(mixture, name, interrupted, raising=False)
             with pytest.raises(KeyboardInterrupt):
                 rows.learn_one(X[1], y[1])

@@ -33,7 +33,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.models.row import PreparedModel
+from sklearn_scinol.models.session import Session
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
@@ -218,7 +218,7 @@ def test_tables_whose_first_values_are_missing(chunk, engine):
 )
 def test_compiled_rows(learner, engine, monkeypatch):
     """In the end all rows take the short way, and no other loop runs in it."""
-    counts = {kind: count() for kind in (TableEncoder, PreparedModel)}
+    counts = {kind: count() for kind in (TableEncoder, Session)}
 
     def counted(kind, name, is_done):
         method = getattr(kind, name)
@@ -232,7 +232,7 @@ def test_compiled_rows(learner, engine, monkeypatch):
         monkeypatch.setattr(kind, name, call)
 
     counted(TableEncoder, "_stack_row", lambda read: read is not None)
-    counted(PreparedModel, "learn", bool)
+    counted(Session, "learn", bool)
     rows, y = table(230), labels(230)
     model = make_online_pipeline(clone(ENCODER), LEARNERS[learner])
     given = {} if is_regressor(LEARNERS[learner]) else {"classes": [0, 1]}

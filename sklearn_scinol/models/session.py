@@ -1,76 +1,97 @@
-"""Learn single rows by replaying the calls of an engine.
+"""Learn a few rows by repeating the calls of an engine.
 
-Preparing a call costs more than learning a row. So the calls by which a model learns a
-row are recorded, with arrays that the next rows are copied into, and repeated for each.
-A row that needs other calls, for instance with huge values, is learned as a chunk.
+Preparing a call costs more than learning a row. So the calls by which a model learns
+some number of rows are recorded, with arrays that the next rows are copied into, and
+repeated for each chunk of that size. Rows that need other calls, for instance with huge
+values, are learned as any chunk is.
 """
 
 from functools import partial
 from itertools import chain
 from operator import is_
+from threading import Lock
 
 import numpy as np
 
 from .._rollback import finish, roll_back, rollbacks_around
-from .._state import checkpoint, make_writable, parts_of
+from .._state import attributes_of, checkpoint, make_writable, parts_of
 from ..blocks import RowWeights
+from ..config import current_engine
+from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
 from ..views import TableRows
 from .base import MAX_SAFE_VALUE
 
-ONE_ROW = slice(0, 1)
-
 # Minimum number of entries that a sparse row has space for.
 MIN_CAPACITY = 64
 
 # Attributes that the calls depend on, beside arrays.
-WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed", "kept"
+WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed"
+
+# Largest chunks that have sessions, by rows, and by entries, which are copied: in others
+# calls take little of the time.
+MAX_ROWS, MAX_ENTRIES = 512, 2**15
 
 
-class Row:
-    """Chunk of one row, in arrays that are reused.
+# Largest number of rows that a session predicts.
+MAX_PREDICTED = 32
+
+# Number of sizes of chunks that a model has sessions for.
+MAX_SESSIONS = 8
+
+# Held by the thread that predicts by a model's session; others make one of their own.
+_predicting = Lock()
+
+
+class Rows:
+    """Chunk of some rows, in arrays that are reused.
 
     Parameters
     ----------
     n_features : int
     n_classes : int or None
         None in regression.
+    n_rows : int
     capacity : int, default=None
-        Number of entries that a sparse row can have; the row uses the first of them.
+        Number of entries that a single sparse row can have; it uses the first of them.
     n_dense : int, default=None
         Number of features of the dense view of a sparse row.
 
     Attributes
     ----------
-    X : ndarray or CSR array of shape (1, n_features)
-    given : float
-        Sample weight.
-    dense_view : Row or None
+    X : ndarray or CSR array of shape (n_rows, n_features)
+    all : slice
+        Of the rows.
+    total_weight : float
+        Sum of the sample weights; 0 if rows are only predicted.
+    dense_view : Rows or None
     """
 
     dense_view = None
 
-    def is_within(self, largest, weights):
-        """See :class:`Chunk`; :meth:`PreparedModel.accepts_row` checks the values."""
-        return True
-
-    def __init__(self, n_features, n_classes, capacity=None, n_dense=None):
+    def __init__(self, n_features, n_classes, n_rows=1, capacity=None, n_dense=None):
         if capacity is None:
-            self.X = np.zeros((1, n_features))
-            self._dense = self.X[0]
+            self.X = np.zeros((n_rows, n_features))
         else:
             indptr = np.array([0, capacity], np.int32)
             csr = np.zeros(capacity), np.zeros(capacity, np.int32), indptr
             self.X = TableRows(csr, shape=(1, n_features))
         if n_dense is not None:
-            self.dense_view = Row(n_dense, n_classes)
+            self.dense_view = Rows(n_dense, n_classes)
             self.X.dense_view = self.dense_view.X
-        self.capacity = capacity
-        self.given = 1.0
+        self.capacity, self.all = capacity, slice(0, n_rows)
+        self.total_weight = 0.0
         self._codes = None if n_classes is None else np.arange(n_classes)
         self._targets = {}
         self._weights = {}
+
+    def __len__(self):
+        return self.X.shape[0]
+
+    def is_within(self, largest, weights):
+        """See :class:`Chunk`; :meth:`Session.accepts_rows` checks the values."""
+        return True
 
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
@@ -78,21 +99,26 @@ class Row:
             by_code = np.zeros((1, n_outputs))
             if self._codes is not None:
                 by_code = as_targets(self._codes, loss, n_outputs)
-            self._targets[loss.joint] = by_code[:1].copy(), by_code
+            target = by_code[np.zeros(len(self), np.intp)]
+            self._targets[loss.joint] = target, by_code, (loss, n_outputs)
         return self._targets[loss.joint][0]
 
     def weights(self, scale, rows):
         """See :class:`Chunk`."""
         if id(scale) not in self._weights:
-            numbers = np.array(scale.relative_of_one(0.0))
-            weights = RowWeights(*numbers[:3].reshape(3, 1), numbers[3:])
+            n = len(self)
+            numbers = np.zeros(3 * n + len(scale.numbers))
+            weights = RowWeights(*numbers[: 3 * n].reshape(3, n), numbers[3 * n :])
+            numbers[:] = np.concatenate(scale.relative(np.zeros(n)))
             self._weights[id(scale)] = scale, numbers, weights
         return self._weights[id(scale)][2]
 
     @property
     def values(self):
-        """Values of the row; only stored ones, if it is sparse."""
-        return self._dense if self.capacity is None else self.X.data[: self.X.indptr[1]]
+        """Values of the rows; only stored ones, if they are sparse."""
+        if self.capacity is None:
+            return self.X.ravel()
+        return self.X.data[: self.X.indptr[1]]
 
     @property
     def indices(self):
@@ -101,11 +127,11 @@ class Row:
 
     @property
     def views(self):
-        """The row itself, and its dense view if there is one."""
+        """The rows themselves, and their dense view if there is one."""
         return [self] if self.dense_view is None else [self, self.dense_view]
 
     def set_values(self, values, indices=None, dense_view=None):
-        """Copy values into the row."""
+        """Copy values into the rows."""
         X = self.X
         if self.dense_view is not None:
             self.dense_view.set_values(dense_view)
@@ -113,37 +139,57 @@ class Row:
             n = X.indptr[1] = len(indices)
             X.data[:n], X.indices[:n] = values, indices
         elif indices is None:
-            self._dense[:] = values
+            X[:] = values
         else:
-            self._dense[:] = 0.0
-            self._dense[indices] = values
+            X[:] = 0.0
+            X[0, indices] = values
 
     def set_target(self, y):
-        """Set the target: the index of a class, or a number for each output."""
+        """Set the target of a row: the index of a class, or a number each output."""
         for view in self.views:
-            for target, by_code in view._targets.values():
+            for target, by_code, _ in view._targets.values():
                 target[0] = y if self._codes is None else by_code[y]
+
+    def set_chunk(self, chunk):
+        """Copy a chunk into the rows; return False if only some are to be learned."""
+        c = chunk.sample_weight
+        n_learned = len(self) if c is None else np.count_nonzero(c)
+        if n_learned < len(self):
+            return False
+        self.set_values(chunk.X)
+        for target, _, kind in self._targets.values():
+            target[:] = chunk.targets(*kind, self.all)
+        self.set_weights(np.ones(len(self)) if c is None else c)
+        return True
 
     @property
     def keeps_prior(self):
-        """Whether the row does not change the unit of an initial wealth."""
+        """Whether the rows do not change the unit of an initial wealth."""
         scales = self._weights.values()
         return all(w.prior == scale.numbers[-1] for scale, _, w in scales)
 
-    def set_weight(self, c):
-        """Set the sample weight: 0 for a row that is only predicted."""
-        if self.dense_view is not None:
-            self.dense_view.set_weight(c)
-        self.given = c
-        for scale, numbers, _ in self._weights.values():
-            numbers[:] = scale.relative_of_one(c)
+    def set_weights(self, c):
+        """Set the sample weights, an array or that of a single row.
+
+        Rows of weight 0 are only predicted.
+        """
+        total = c if isinstance(c, float) else float(c.sum())
+        for view in self.views:
+            view.total_weight = total
+            for scale, numbers, _ in view._weights.values():
+                if len(self) == 1:
+                    numbers[:] = scale.relative_of_one(total)
+                else:
+                    numbers[:] = np.concatenate(scale.relative(c))
 
 
-def prepare(kind, model, models, engine, n_features, n_classes, n_entries, of_dense=()):
-    """Return a :class:`PreparedModel`, of class `kind`, or None if that is impossible.
+def prepare(
+    kind, model, models, engine, n_features, n_classes, n_rows, n_entries, of_dense=()
+):
+    """Return a :class:`Session`, of class `kind`, or None if that is impossible.
 
     The model has learned a row, and consists of linear `models`, and `of_dense` of the
-    dense view. For the other parameters see :meth:`Model.prepared`.
+    dense view. For the other parameters see :meth:`Model.session`.
     """
     if engine.Recorder is None:
         return None
@@ -157,34 +203,37 @@ def prepare(kind, model, models, engine, n_features, n_classes, n_entries, of_de
         return None
     capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
     n_dense = of_dense[0].n_features if of_dense else None
-    return kind(model, engine, Row(n_features, n_classes, capacity, n_dense))
+    rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
+    return kind(model, engine, rows)
 
 
-class PreparedModel:
-    """Linear model with the calls by which it learns a row.
+class Session:
+    """Linear model with the calls by which it learns some rows.
 
     Parameters
     ----------
     model : LinearModel
     engine : Engine
-    row : Row
+    rows : Rows
 
     Attributes
     ----------
-    reported : ndarray of shape (1, n_outputs)
-        Prediction of the latest row before it was learned.
+    reported : ndarray of shape (n_rows, n_outputs)
+        Predictions of the latest rows before each was learned.
     """
 
-    def __init__(self, model, engine, row):
-        self.model, self.row = model, row
+    _owns_curves = False
+
+    def __init__(self, model, engine, rows):
+        self.model, self.rows = model, rows
         self._engine = engine
         self._models = self._linear_models()
         of_views = self._models_of_views()
         make_writable(model)
-        for view, models in zip(row.views, of_views, strict=True):
+        for view, models in zip(rows.views, of_views, strict=True):
             for each in models:
                 each.ensure_layout(view.X)
-        self._sparse_models, self._dense_row = of_views[0], row.views[-1]
+        self._sparse_models, self._dense_rows = of_views[0], rows.views[-1]
         parts = parts_of(model)
         self._bins = [
             part
@@ -195,19 +244,18 @@ class PreparedModel:
         rollbacks = [checkpoint(bins) for bins in self._bins]
         try:
             predictions = self._record_calls(recorder)
-        finally:  # the recorded row is none of the stream
+        finally:  # recorded rows are none of the stream
             finish(partial(roll_back, rollbacks))
         self._calls = recorder.calls
         attributes = [
             (part, name, value)
             for part in parts
-            for name, value in vars(part).items()
+            for name, value in attributes_of(part)
             if isinstance(value, np.ndarray) or name in WATCHED_ATTRIBUTES
-            if not (part in self._bins and name == "first")  # bins get another
         ]
         self._places = [[*each] for each in zip(*attributes, strict=True)]
         self._units, self._seen, self._has_unseen = [], [], False
-        for view, models in zip(row.views, of_views, strict=True):
+        for view, models in zip(rows.views, of_views, strict=True):
             units = {id(m.row_units): m.row_units for m in models}
             units = [each for each in units.values() if each is not None]
             if view.capacity is not None:
@@ -229,9 +277,9 @@ class PreparedModel:
             if part not in self._bins and id(part) not in self._memories
         ]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
-        self._state = engine.SavedArrays(whole, by_feature, row.X)
+        self._state = engine.SavedArrays(whole, by_feature, rows.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
-        self._checked = engine.SavedArrays([*predictions, *whole], by_feature, row.X)
+        self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
 
     def _linear_models(self):
         return [self.model]
@@ -242,8 +290,8 @@ class PreparedModel:
 
     def _record_calls(self, recorder):
         """Record the calls; return the arrays of their predictions."""
-        model, row = self.model, self.row
-        predicted = model.learn_block(recorder, model.block(recorder, row, ONE_ROW))
+        model, rows = self.model, self.rows
+        predicted = model.learn_block(recorder, model.block(recorder, rows, rows.all))
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
 
@@ -259,9 +307,9 @@ class PreparedModel:
 
         Sparse rows change few features. The rest of their arrays is of the intercept.
         """
-        if self.row.capacity is None:
+        if self.rows.capacity is None:
             return [*arrays], []
-        n_features, whole, by_feature = self.row.X.shape[1], [], []
+        n_features, whole, by_feature = self.rows.X.shape[1], [], []
         ids_by_feature = {
             id(array)
             for m in self._sparse_models
@@ -284,29 +332,30 @@ class PreparedModel:
 
     def accepts(self, n_entries):
         """Whether a row with `n_entries` fits; None stands for a dense row."""
-        if self.row.capacity is None:
+        if self.rows.capacity is None:
             return n_entries is None or self.makes_dense
-        return n_entries is not None and n_entries <= self.row.capacity
+        return n_entries is not None and n_entries <= self.rows.capacity
 
-    def accepts_row(self):
-        """Whether the recorded calls are all that the row needs."""
-        row = self.row
-        for view in row.views:
+    def accepts_rows(self):
+        """Whether the recorded calls are all that the rows need."""
+        rows = self.rows
+        for view in rows.views:
             # False for NaN. Values are in range then, whatever the weights are.
             values = view.values
             if not values.dot(values) <= MAX_SAFE_VALUE**2:
                 return False
-        if self._has_unseen and self._dense_row.X[0, self._unseen].any():
+        if self._has_unseen and self._dense_rows.X[:, self._unseen].any():
             return False
-        if row.given == 0.0:
+        if rows.total_weight == 0.0:
             return True
-        if not row.keeps_prior:
+        if not rows.keeps_prior:
             return False
-        if any(bins.n_missing == 1 for bins in self._bins):
+        if any(0 < bins.n_missing <= len(rows) for bins in self._bins):
             return False
-        if self._models[0].t + 1 >= self._next_change:  # perhaps it has moved on
+        t = self._models[0].t + len(rows)
+        if t >= self._next_change:  # perhaps it has moved on
             self._next_change = self._find_next_change()
-        return self._models[0].t + 1 < self._next_change
+        return t < self._next_change
 
     def _find_next_change(self):
         """Return the number of rows of the first model where some model changes.
@@ -320,20 +369,21 @@ class PreparedModel:
         return self._models[0].t + n_left
 
     def learn(self, estimator=None):
-        """Predict the row, and learn it if it has a weight.
+        """Predict the rows, and learn them if they have weights.
 
-        An estimator records the loss, of a row that is learned. Returns whether all is
+        An estimator records the loss of rows that are learned. Returns whether all is
         finite. If not, or after an error, the state is as it was.
         """
         rollbacks = self._rollbacks()
         restore = partial(roll_back, rollbacks)
         if estimator is not None:
+            self._own_curves(estimator)
             loss_before = self.model.cumulative_loss
             around = rollbacks_around(estimator)
             if around is not None:
                 around.append(restore)
         try:
-            if self._learn_new_features() and self._learn_row():
+            if self._learn_new_features() and self._learn_rows():
                 if estimator is not None:
                     self._add_to_curves(estimator, loss_before, rollbacks)
                     self._add_to_expert_curves(rollbacks)
@@ -344,38 +394,53 @@ class PreparedModel:
             finish(restore)
             raise
 
+    def predict(self, X):
+        """Return predictions for rows, up to as many as learn, or None if it cannot."""
+        self.rows.set_values(0.0)
+        self.rows.X[: len(X)] = X
+        self.rows.set_weights(np.zeros(len(self.rows)))
+        can_predict = self.accepts_rows() and self.learn()
+        return self.reported[: len(X)].copy() if can_predict else None
+
+    def _own_curves(self, estimator):
+        """Give estimators curves that they share with nobody, and that can grow."""
+        if not self._owns_curves:
+            for each in self.estimators(estimator):
+                each.loss_curve_ = [*each.loss_curve_]
+            self._owns_curves = True
+
     def _rollbacks(self):
         """Save the state; return functions that restore it, to call in reverse."""
         self._state.save()
-        row, rollbacks, self._new_units = self.row, [self._state.restore], []
-        if row.capacity is not None and row.given > 0.0:
-            indices = row.indices
+        rows, rollbacks, self._new_units = self.rows, [self._state.restore], []
+        if rows.capacity is not None and rows.total_weight > 0.0:
+            indices = rows.indices
             new = [each for each in self._units if not each.seen[indices].all()]
-            rollbacks += [checkpoint(each, row.X, indices.copy()) for each in new]
+            rollbacks += [checkpoint(each, rows.X, indices.copy()) for each in new]
             self._new_units = new
-        if row.given > 0.0:
+        if rows.total_weight > 0.0:
             rollbacks.extend(map(checkpoint, self._bins))
-            rollbacks += [checkpoint(each, row.X) for each in self._memories.values()]
+            rollbacks += [checkpoint(each, rows.X) for each in self._memories.values()]
         return rollbacks
 
     def _learn_new_features(self):
         """Learn the units of a sparse row; return whether all are 1."""
-        row = self.row
-        if row.capacity is None or row.given == 0.0:
+        rows = self.rows
+        if rows.capacity is None or rows.total_weight == 0.0:
             return True
         for units in self._new_units:
-            weights = row.weights(self.model.weight_scale, ONE_ROW)
-            rows = self._sparse_models[0].rows(row.X, ONE_ROW)
-            units.learn_and_convert(self._engine, rows, weights, checks=False)
+            weights = rows.weights(self.model.weight_scale, rows.all)
+            own = self._sparse_models[0].rows(rows.X, rows.all)
+            units.learn_and_convert(self._engine, own, weights, checks=False)
         return all(units.are_one for units in self._units)
 
-    def _learn_row(self):
+    def _learn_rows(self):
         """Make the calls; return whether all results are finite."""
         for call in self._calls:
             call()
-        if self.row.given > 0.0:
+        if self.rows.total_weight > 0.0:
             for bins in self._bins:
-                bins.learn(self._dense_row.X)
+                bins.learn(self._dense_rows.X)
         return self._checked.are_finite()
 
     def estimators(self, own):
@@ -383,30 +448,29 @@ class PreparedModel:
         return [own]
 
     def _add_to_curves(self, estimator, loss_before, rollbacks):
-        """Add the loss of a learned row to the curve of an estimator."""
+        """Add the mean loss of learned rows to the curve of an estimator."""
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
-        estimator._record_row(loss_before, self.row.given, rollbacks)
+        estimator._record_row(loss_before, self.rows.total_weight, rollbacks)
 
     def _add_to_expert_curves(self, rollbacks):
-        """Add the losses of a learned row to the curves of experts, if any."""
+        """Add the mean losses of learned rows to the curves of experts, if any."""
 
 
 class LossCalls:
-    """An engine that computes losses of predictions for one row.
+    """An engine that computes losses of predictions for the rows of a session.
 
     Parameters
     ----------
     recorder : Recorder
     loss : Loss
     block : Block
-        Of the row.
     n_outputs : int
     """
 
     def __init__(self, recorder, loss, block, n_outputs):
-        self._predictions = np.empty((1, n_outputs))
+        self._predictions = np.empty((len(block.weights.given), n_outputs))
         self._losses, self._compute_losses = recorder.compute_losses(
             loss, block, self._predictions, 0.0
         )
@@ -416,6 +480,59 @@ class LossCalls:
         self._predictions[:] = predictions
         loss = self._compute_losses()
         return self._losses.copy(), total + loss
+
+
+def is_small(X):
+    """Whether a session may learn a chunk of rows like these."""
+    return type(X) is np.ndarray and len(X) <= MAX_ROWS and X.size <= MAX_ENTRIES
+
+
+def session_of(model, engine, *sizes, at_once=False):
+    """Return the session of a model for chunks of dense rows, or None.
+
+    There is one from the second chunk of the same size on, or `at_once`.
+
+    Parameters
+    ----------
+    model : Model
+    engine : str
+        Its name.
+    n_features, n_classes, n_rows : int
+        See :meth:`Model.session`.
+    """
+    sessions, key = getattr(model, "_sessions", None), (engine, *sizes)
+    if sessions is None:
+        sessions = model._sessions = {}
+    if key not in sessions:
+        for oldest in [*sessions][: len(sessions) - MAX_SESSIONS + 1]:
+            sessions.pop(oldest, None)
+        sessions[key] = None
+        if not at_once:
+            return None
+    session = sessions[key]
+    if session is None or not session.is_current:
+        session = sessions[key] = model.session(get_engine(engine), *sizes)
+    return session
+
+
+def predict_few(model, X, n_classes):
+    """Return predictions of a model for a few rows by a session, or None.
+
+    Numbers of rows are rounded up to powers of two, so that few sessions serve all.
+    Models whose arrays are in a file predict without: they would be copied.
+    """
+    is_few = is_small(X) and len(X) <= MAX_PREDICTED and model.t > 0
+    if not (is_few and model.numbers.flags.writeable):
+        return None
+    sizes = X.shape[1], n_classes, 1 << (len(X) - 1).bit_length()
+    if not _predicting.acquire(blocking=False):  # by another thread
+        session = model.session(get_engine(current_engine()), *sizes)
+        return session and session.predict(X)
+    try:
+        session = session_of(model, current_engine(), *sizes, at_once=True)
+        return session and session.predict(X)
+    finally:
+        _predicting.release()
 
 
 def append_losses(entries, rollbacks):
@@ -446,7 +563,7 @@ def append_losses(entries, rollbacks):
 def _float_arrays(parts):
     """Yield the arrays of floats of parts of models."""
     for part in parts:
-        for value in vars(part).values():
+        for _, value in attributes_of(part):
             for array in value if isinstance(value, tuple) else (value,):
                 if not isinstance(array, np.ndarray) or array.dtype != np.float64:
                     continue

@@ -1,4 +1,4 @@
-"""One row at a time for a mixture, see :mod:`sklearn_scinol.models.row`."""
+"""A few rows at a time for a mixture, see :mod:`sklearn_scinol.models.session`."""
 
 from functools import partial
 from math import isfinite
@@ -6,12 +6,12 @@ from math import isfinite
 import numpy as np
 
 from ..models.local import LocalModel
-from ..models.row import ONE_ROW, LossCalls, PreparedModel, append_losses
+from ..models.session import LossCalls, Session, append_losses
 from .second_level import standardised_differences
 
 
-class PreparedMixture(PreparedModel):
-    """A mixture with the calls by which its experts learn a row.
+class MixtureSession(Session):
+    """A mixture with the calls by which its experts learn some rows.
 
     The mixture itself learns as it does from any block, with :class:`MixingCalls` as
     its engine.
@@ -27,8 +27,8 @@ class PreparedMixture(PreparedModel):
         return [of_rows, of_dense] if of_dense else [of_rows]
 
     def _record_calls(self, recorder):
-        model, row = self.model, self.row
-        blocks = model.shared_blocks(recorder, row, ONE_ROW)
+        model, rows = self.model, self.rows
+        blocks = model.shared_blocks(recorder, rows, rows.all)
         self._block = model.block(blocks[0])
         self._experts, written = [None] * len(model.experts), []
         for own, places in model.groups():
@@ -48,13 +48,13 @@ class PreparedMixture(PreparedModel):
             recorder, model, model.hedges, n_experts, self._block
         )
         self._mixing.levels = [
-            PreparedLevel(self._engine, level, model.output_of_block(self._block, k))
+            LevelSession(self._engine, level, model.output_of_block(self._block, k))
             for k, level in enumerate(model.levels)
         ]
         return written
 
     def _record_local(self, recorder, shared, models, places):
-        """Record what local models find for a row, by one call."""
+        """Record what local models find for the rows, by one call."""
         first, block = models[0], shared.for_model(models[0])
         y = first.record_targets(recorder, block)
         found = first.learn_rows(recorder, models, block, y)
@@ -89,23 +89,27 @@ class PreparedMixture(PreparedModel):
 
         return [*super()._rollbacks(), restore]
 
-    def _learn_row(self):
+    def _learn_rows(self):
         self._losses_before = [numbers.item(1) for numbers in self._numbers]
-        if not super()._learn_row():
+        if not super()._learn_rows():
             return False
         read = [each() if callable(each) else each for each in self._read]
         predictions, losses = zip(*read, strict=True)
         mixing = self._mixing
-        np.concatenate(predictions, out=mixing.predictions[:, 0])
-        np.concatenate(losses, out=mixing.losses[:, 0])
+        np.concatenate(predictions, out=mixing.predictions_in_turn)
+        np.concatenate(losses, out=mixing.losses_in_turn)
         self.reported = self.model.learn_predictions(
-            mixing, self._block, mixing.predictions, mixing.losses, self.row.given > 0.0
+            mixing,
+            self._block,
+            mixing.predictions,
+            mixing.losses,
+            self.rows.total_weight > 0.0,
         )
         numbers = self.reported.ravel().tolist()
         return all(map(isfinite, numbers)) and isfinite(self.model.cumulative_loss)
 
     def _add_to_expert_curves(self, rollbacks):
-        c, entries = self.row.given, []
+        c, entries = self.rows.total_weight, []
         if c == 0.0:
             return
         for (expert, _), numbers, before in zip(
@@ -120,13 +124,13 @@ class PreparedMixture(PreparedModel):
 
 
 def _read_found(expert, losses, block, found):
-    """Return the predictions of an expert for a row, and their losses."""
+    """Return the predictions of an expert for the rows, and their losses."""
     predictions = expert.model.predictions_of(losses, block, found)
     return expert.mixture_predictions(predictions, block)
 
 
 class MixingCalls(LossCalls):
-    """An engine that mixes the predictions for one row, by calls that were prepared.
+    """An engine that mixes the predictions for some rows, by calls that were prepared.
 
     Parameters
     ----------
@@ -137,15 +141,17 @@ class MixingCalls(LossCalls):
     n_predictions : int
         Number of predictions to mix.
     block : Block
-        Of the row.
+        Of the rows.
 
     Attributes
     ----------
-    predictions : ndarray of shape (n_predictions, 1, n_outputs)
-        Of the experts for the row.
-    losses : ndarray of shape (n_predictions, 1, n_outputs or 1)
+    predictions : ndarray of shape (n_predictions, n, n_outputs)
+        Of the experts for the rows.
+    losses : ndarray of shape (n_predictions, n, n_outputs or 1)
         Of these predictions.
-    levels : list of PreparedLevel
+    predictions_in_turn, losses_in_turn : ndarray
+        The same ones, of one expert after the other: (n_predictions n, ...).
+    levels : list of LevelSession
         For the second level.
     """
 
@@ -153,14 +159,17 @@ class MixingCalls(LossCalls):
         scale = model.mixing_scale
         n_outputs = scale.n_outputs if scale.shares_weights else len(hedges)
         super().__init__(recorder, scale.loss, block, n_outputs)
-        self._rounds = np.empty((1, hedges[0].n_experts))
+        n = len(block.weights.given)
+        self._rounds = np.empty((n, hedges[0].n_experts))
         self._learn_rounds, self._weights_of_round = recorder.learn_rounds(
             hedges[0]._copied_state(), self._rounds, block.weights.given
         )
-        self.predictions = np.empty((n_predictions, 1, n_outputs))
+        self.predictions = np.empty((n_predictions, n, n_outputs))
+        self.predictions_in_turn = self.predictions.reshape(-1, n_outputs)
         n_losses = 1 if scale.loss.joint else n_outputs
-        self.losses = np.empty((n_predictions, 1, n_losses))
-        self._weights = np.empty((len(hedges), 1, n_predictions))
+        self.losses = np.empty((n_predictions, n, n_losses))
+        self.losses_in_turn = self.losses.reshape(-1, n_losses)
+        self._weights = np.empty((len(hedges), n, n_predictions))
         self._mix = recorder.mix(scale.kind, self.predictions, self._weights)
         self.levels = []
 
@@ -177,15 +186,15 @@ class MixingCalls(LossCalls):
         return self._mix()
 
 
-class PreparedLevel:
-    """The second level of a mixture, with the calls by which it learns a row.
+class LevelSession:
+    """The second level of a mixture, with the calls by which it learns some rows.
 
     Parameters
     ----------
     engine : Engine
     level : SecondLevel
     block : Block
-        Of the row.
+        Of the rows.
     """
 
     def __init__(self, engine, level, block):
@@ -196,34 +205,34 @@ class PreparedLevel:
         self._calls = []
         if level.mixing_scale.loss.joint:
             return
-        recorder, scale = engine.Recorder(), None
+        recorder, scale, n = engine.Recorder(), None, len(block.weights.given)
         if level.errors is not None:
-            self._first, self._errors = np.empty((1, 1)), np.empty((1, 1))
+            self._first, self._errors = np.empty((2, n, 1))
             scale = level.errors.learn(recorder, self._errors, block.weights)
             scale = self._scale = scale._replace(offset=self._first)
             (self._learn_errors,) = recorder.calls
             recorder.calls = []
-        self._F = np.empty((1, level.pools[0].n_features))
+        self._F = np.empty((n, level.pools[0].n_features))
         learned = [p.learn_scores(recorder, self._F, block, scale) for p in level.pools]
         self._pooled = [each.predictions for each in learned]
         self._losses = [each.losses for each in learned]
         self._calls = recorder.calls
 
     def learn(self, engine, block, predictions, first, clip=None):
-        """Predict the row, then learn it; see :class:`SecondLevel`."""
+        """Predict the rows, then learn them; see :class:`SecondLevel`."""
         first = self.level.normalised(first)
         pooled, losses = self._learn_pools(block, predictions, first)
         levels = [first, *pooled]
         return self.level.learn_levels(self._mixing, block, levels, losses, clip)
 
     def predict(self, engine, predictions, first, clip=None):
-        """Predict the row, which has weight 0; see :class:`SecondLevel`."""
+        """Predict the rows, which have weight 0; see :class:`SecondLevel`."""
         first = self.level.normalised(first)
         pooled, _ = self._learn_pools(self._block, predictions, first)
         return self.level.mix_levels(self._mixing, [first, *pooled], clip)
 
     def _learn_pools(self, block, predictions, first):
-        """Predict the row by the pools, which learn it if it has a weight."""
+        """Predict the rows by the pools, which learn them if they have weights."""
         if self.level.mixing_scale.loss.joint:
             return self.level.learn_pools(self._engine, block, predictions, first)
         self._load(predictions, first)
@@ -232,7 +241,7 @@ class PreparedLevel:
         return self._pooled, self._losses
 
     def _load(self, predictions, first):
-        """Write the features of the pools for the row."""
+        """Write the features of the pools for the rows."""
         if self.level.errors is None:
             self._F[:] = self.level.log_probabilities(predictions, first)
             return
