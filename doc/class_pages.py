@@ -9,12 +9,11 @@ GROUPS = {
         *("fit_intercept", "radius"),
     ),
     "Form of the model": (
-        *("estimators", "additive", "interactions", "second_order", "random_features"),
-        *("neighbors", "forest", "kernel", "gamma", "degree", "coef0"),
-        *("kernel_params", "max_support"),
+        *("estimators", "exclude", "additive", "interactions", "random_features"),
+        *("kernel", "gamma", "degree", "coef0", "kernel_params", "max_support"),
     ),
     "How it learns": (
-        *("algorithm", "switching", "pooling", "learning_rate", "initial_wealth"),
+        *("algorithm", "switching", "learning_rate", "initial_wealth"),
         *("prior_scale", "forgetting", "beta", "tuning", "a", "delta", "normalizer"),
         *("vovk", "moderate", "average"),
     ),

@@ -16,7 +16,7 @@ from sklearn_scinol import HedgeClassifier
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600], y[:600]
-model = HedgeClassifier(pooling=False)
+model = HedgeClassifier(exclude=["pools"])
 p = model.partial_fit_predict(X, y, classes=np.arange(10), method="predict_proba")
 
 model.plot_weights(n_largest=5)

@@ -145,7 +145,7 @@ def measure(data_set, parallel):
     }
     result = Result(data_set, changes, losses)
     calls = [result.loss_after([change]) for change in changes]
-    calls += [result.loss_after([], pooling=False), delayed(standardised)(data_set)]
+    calls += [result.loss_after([], exclude=["pools"]), delayed(standardised)(data_set)]
     *found, (reference, _) = parallel(show_progress(calls, data_set.name))
     losses |= zip([*changes, "first level", "SGD*"], [*found, reference], strict=True)
     return result

@@ -60,11 +60,7 @@ MAX_ROWS = 5_000
 OPTIONS = {
     "Hedge": {},
     "linear": {
-        "additive": False,
-        "random_features": False,
-        "neighbors": False,
-        "forest": False,
-        "pooling": False,
+        "exclude": ["additive", "random_features", "neighbors", "forest", "pools"]
     },
     "no early stopping": {"early_stopping": False},
     "one epoch": {"max_iter": 1, "tol": None},

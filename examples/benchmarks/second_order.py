@@ -58,7 +58,7 @@ REPEATS = 5
 def losses(data_set, parallel):
     """Return the losses of the mixture, and of each prior."""
     kinds = "additive", "second_order", "random_features", "neighbors", "forest"
-    first_order = dict.fromkeys([*kinds, "pooling"], False)
+    first_order = {"exclude": [*kinds, "pools"]}
     runs = [delayed(untuned)(HedgeClassifier, HedgeRegressor, first_order, data_set)]
     newton = OnlineNewtonClassifier, OnlineNewtonRegressor
     runs += [

@@ -110,8 +110,8 @@ ONE_JOB = Competitors(HedgeClassifier(), HedgeClassifier())
 
 STANDARDISED = BaselineClassifier("adaogd", center="auto", scale=True)
 
-OTHERS = "additive", "second_order", "random_features", "neighbors", "forest"
-FIRST_ORDER = HedgeClassifier(**dict.fromkeys([*OTHERS, "pooling"], False))
+OTHERS = "additive", "second_order", "random_features", "neighbors", "forest", "pools"
+FIRST_ORDER = HedgeClassifier(exclude=OTHERS)
 
 #: Label, ours, and what it is compared with. Targets of regression are the labels.
 LEARNERS = [

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 # Maximum numbers of features. Rows are made dense, and each feature, or each pair, has
 # a weight for each of its bins.
-MAX_ADDITIVE = 2**14
-MAX_PAIRED = 2**9
+MAX_FEATURES = 2**14
+MAX_PAIRED_FEATURES = 2**9
 
 
 def _has_terms(estimator):
@@ -57,7 +57,7 @@ class Additive:
 
     def _new_model(self, X, loss):
         name = "interactions" if self.interactions else "additive"
-        most = MAX_PAIRED if self.interactions else MAX_ADDITIVE
+        most = MAX_PAIRED_FEATURES if self.interactions else MAX_FEATURES
         if self._learns_functions and X.shape[1] > most:
             raise ValueError(
                 f"{name}={getattr(self, name)!r} is for up to {most:,} features, and X "

@@ -11,7 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, get_tags
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    InvalidParameterError,
+    StrOptions,
+)
 from sklearn.utils.metaestimators import _BaseComposition
 
 from ..estimators.additive import Additive
@@ -22,7 +26,7 @@ from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from ..models.local import LocalModel
 from ..models.random_features import RandomFeaturesModel
-from .default_experts import MAX_CLASSES, FoundKind, default_experts
+from .default_experts import EXCLUDED, KINDS, MAX_CLASSES, FoundKind, default_experts
 from .display import ExpertWeightsDisplay
 from .model import MixtureModel
 
@@ -34,7 +38,10 @@ logger = logging.getLogger("sklearn_scinol.mixtures")
 # Models without weights of the features themselves.
 OF_FUNCTIONS = AdditiveModel, LocalModel, RandomFeaturesModel
 
-# Maximum number of experts of a pool with "auto".
+# Kinds of default experts, and pools.
+EXCLUDABLE = *KINDS, "pools"
+
+# Maximum number of experts of a pool.
 MAX_POOLED = 64
 
 
@@ -52,10 +59,6 @@ class MixtureEstimator(Additive, _BaseComposition):
         "auto": if there are epochs to choose from and 10 rows to hold out.
     validation_fraction : float, default=0.2
         Share of the rows that `early_stopping` holds out.
-    interactions : {"auto", True, False}, default="auto"
-        Whether a default expert learns functions of pairs of features as well, and for
-        up to 10 features another one finer functions after 1,000 rows; "auto": where
-        there are additive experts, for 2 to 24 features.
     estimators : list of (str, estimator) tuples, default=None
         Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
         leaves one out. None stands for the default experts, see
@@ -64,21 +67,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         Whether the weights follow an expert that becomes the best later on, as those of
         :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
         all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
-    random_features : {"auto", True, False}, default="auto"
-        Whether some default experts make Newton steps on random features of Gaussian
-        kernels, drawn by `random_state`, with None by 0; "auto": for dense rows with
-        up to 64 features, and up to 64 classes.
-    neighbors : {"auto", True, False}, default="auto"
-        Whether three default experts predict from the 1, 3 and 10 nearest of the last
-        1,000 rows; "auto": if pooled, for dense rows with up to 64 features.
-    forest : {"auto", True, False}, default="auto"
-        Whether a default expert is a forest of five trees, in regression ten, of at
-        most 8,192 nodes each, drawn by `random_state`, with None by 0; "auto": if
-        pooled, for dense rows with up to 64 features and 256 classes, unless the loss
-        is "quantile".
-    pooling : {"auto", True, False}, default="auto"
-        Whether pools of the experts, whose weights may have any sum and sign, are mixed
-        with their mean; "auto": for up to 64 experts and 256 classes, not with a hinge.
+    exclude : list or tuple of str, default=()
+        Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
+        "second_order", "random_features", "neighbors", "forest", "additive" and
+        "interactions"; "pools" leaves out the pools of experts, of which
+        `estimators` may be any.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
@@ -113,13 +106,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         "estimators": [list, None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "switching": ["boolean"],
-        "additive": [StrOptions({"auto"}), "boolean"],
-        "interactions": [StrOptions({"auto"}), "boolean"],
-        "second_order": ["boolean", StrOptions({"auto"})],
-        "random_features": ["boolean", StrOptions({"auto"})],
-        "neighbors": ["boolean", StrOptions({"auto"})],
-        "forest": ["boolean", StrOptions({"auto"})],
-        "pooling": ["boolean", StrOptions({"auto"})],
+        "exclude": [list, tuple],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -183,26 +170,22 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def _why_no_pools(self, loss, n_experts):
         """Return why there is no second level; None if there is one."""
-        if not self.pooling:
-            return "pooling=False"
-        is_possible = not is_classifier(self) or hasattr(loss, "log_probabilities")
-        if self.pooling == "auto":
-            n_classes = self.classes_.size if is_classifier(self) else 1
-            conditions = (
-                (is_possible, "the loss has no probabilities"),
-                (n_experts <= MAX_POOLED, f"more than {MAX_POOLED} experts"),
-                (n_classes <= MAX_CLASSES, f"more than {MAX_CLASSES} classes"),
-            )
-            return next((reason for is_met, reason in conditions if not is_met), None)
-        if not is_possible:
-            raise ValueError(
-                f"pooling=True needs probabilities, which loss={self.loss!r} does not "
-                "have: set loss='log_loss' or pooling=False."
-            )
-        return None
+        n_classes = self.classes_.size if is_classifier(self) else 1
+        has_probabilities = hasattr(loss, "log_probabilities")
+        conditions = (
+            ("pools" not in self.exclude, EXCLUDED),
+            (
+                has_probabilities or not is_classifier(self),
+                "the loss has no probabilities",
+            ),
+            (n_experts <= MAX_POOLED, f"more than {MAX_POOLED} experts"),
+            (n_classes <= MAX_CLASSES, f"more than {MAX_CLASSES} classes"),
+        )
+        return next((reason for is_met, reason in conditions if not is_met), None)
 
     def _experts(self, loss, X):
         """The experts to clone, as for :class:`MixtureModel`, and their kinds."""
+        self._check_excluded()
         if self.estimators is None:
             return default_experts(self, loss, X)
         if not self.estimators or not all(
@@ -246,6 +229,14 @@ class MixtureEstimator(Additive, _BaseComposition):
                 )
         names = ", ".join(name for name, _ in experts)
         return experts, [FoundKind("", "given", names)]
+
+    def _check_excluded(self):
+        unknown = [kind for kind in self.exclude if kind not in EXCLUDABLE]
+        if unknown:
+            raise InvalidParameterError(
+                f"The 'exclude' parameter of {type(self).__name__} must have names "
+                f"among {EXCLUDABLE}. Got {unknown[0]!r} instead."
+            )
 
     def _configured_model(self):
         for single in self._model.singles:
@@ -454,7 +445,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         model = self._fitted_model()
         if not model.levels:
             raise AttributeError(
-                f"This {type(self).__name__!r} has no pools of experts: see `pooling`."
+                f"This {type(self).__name__!r} has no pools of experts: "
+                "`expert_kinds_` says why."
             )
         return model
 

@@ -35,13 +35,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
         Loss of the mixture and of the default experts. With "log_loss" probabilities
         are mixed, otherwise scores. For "squared_hinge" ScInOL is left out.
-    additive : {"auto", True, False}, default="auto"
-        Whether a default expert learns a function of each feature; "auto": for dense
-        rows with up to 64 features, and up to 256 classes.
-    second_order : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps, one of which forgets, and for
-        dense rows a third ignores all features; "auto": for up to 128 features, and up
-        to 256 classes.
 
     Attributes
     ----------
@@ -124,13 +117,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         *,
         loss: ClassificationLoss = "log_loss",
         switching: bool = True,
-        additive: bool | Literal["auto"] = "auto",
-        interactions: bool | Literal["auto"] = "auto",
-        second_order: bool | Literal["auto"] = "auto",
-        random_features: bool | Literal["auto"] = "auto",
-        neighbors: bool | Literal["auto"] = "auto",
-        forest: bool | Literal["auto"] = "auto",
-        pooling: bool | Literal["auto"] = "auto",
+        exclude: list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -148,13 +135,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         self.estimators = estimators
         self.loss = loss
         self.switching = switching
-        self.additive = additive
-        self.interactions = interactions
-        self.second_order = second_order
-        self.random_features = random_features
-        self.neighbors = neighbors
-        self.forest = forest
-        self.pooling = pooling
+        self.exclude = exclude
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter
         self.tol = tol
@@ -176,7 +157,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
                 expert.check_takes_classes()
 
     def _check_new_classes(self, classes):
-        """Refuse new classes for which "auto" would not have had all of the experts."""
+        """Refuse new classes for which a mixture would not have had all its experts."""
         if classes.size <= max(MAX_CLASSES, self.classes_.size):
             return
         estimators = [expert.estimator for expert in self._model.experts]
@@ -194,16 +175,12 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
             "random_features": any(of_newton),
             "additive": False in of_pairs,
             "interactions": True in of_pairs,
-            "pooling": bool(self._model.levels),
+            "pools": bool(self._model.levels),
         }
-        names = [
-            f"{name}=False"
-            for name, is_there in there_are.items()
-            if is_there and getattr(self, name) == "auto"
-        ]
+        names = [name for name, is_there in there_are.items() if is_there]
         if names and self.estimators is None:
             raise ValueError(
                 f"{classes.size} classes are too many for the default experts, which "
                 f"take up to {MAX_CLASSES} if they are not known from the start: "
-                f"name them in `classes`, or set {', '.join(names)}."
+                f"name them in `classes`, or set exclude={names}."
             )

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from ..losses import Quantile
 from ..views import dense_view_of
 
-# Maximum numbers of features for experts of each kind with "auto".
+# Maximum numbers of features for experts of each kind.
 MAX_ADDITIVE = 64
 MAX_PAIRED = 24
 MAX_FINELY_PAIRED = 10
@@ -26,12 +26,21 @@ MAX_NODES = 2**13
 # Number of random features.
 N_RANDOM_FEATURES = 64
 
-#: Maximum number of classes for experts of any of these kinds with "auto": each class
-#: takes a covariance matrix, and weights of all bins.
+#: Maximum number of classes for experts of any of these kinds: each class takes a
+#: covariance matrix, and weights of all bins.
 MAX_CLASSES = 256
 
 #: That for experts of random features, whose matrices are larger.
 MAX_FOURIER_CLASSES = 64
+
+#: Why experts are not there that a mixture excludes.
+EXCLUDED = "excluded"
+
+#: Kinds of experts that a mixture can exclude.
+KINDS = (
+    *("second_order", "random_features", "neighbors", "forest"),
+    *("additive", "interactions"),
+)
 
 # Why experts that need a bounded slope are not there.
 NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
@@ -280,20 +289,13 @@ def _kinds(mixture, loss, X, is_of_table):
     """Decide which kinds of experts there are; also return why there are no others."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
     n_classes = mixture.classes_.size if is_classifier(mixture) else 1
-    # With two views, experts that learn functions of features see the dense one.
-    is_forced_off = is_of_table and is_sparse
     found, reasons = {}, {}
 
     def decide(kind, *conditions):
-        given = getattr(mixture, kind)
-        if given == "auto":
-            unmet = [reason for is_met, reason in conditions if not is_met]
-            reasons[kind] = unmet[0] if unmet else None
-        elif is_forced_off and kind != "second_order":
-            reasons[kind] = "they are on the dense view"
-        else:
-            reasons[kind] = None if given else f"{kind}=False"
-        found[kind] = reasons[kind] is None
+        conditions = (kind not in mixture.exclude, EXCLUDED), *conditions
+        unmet = [reason for is_met, reason in conditions if not is_met]
+        reasons[kind] = unmet[0] if unmet else None
+        found[kind] = not unmet
 
     def at_most(limit, value=d, what="features"):
         return value <= limit, f"more than {limit} {what}"

@@ -40,12 +40,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     loss : str, default="absolute_error"
         Loss of the mixture and of the default experts: "absolute_error",
         "squared_error" (without ScInOL), "huber", "epsilon_insensitive" or "quantile".
-    additive : {"auto", True, False}, default="auto"
-        Whether a default expert learns a function of each feature; "auto": for dense
-        rows with up to 64 features.
-    second_order : {"auto", True, False}, default="auto"
-        Whether two default experts make Newton steps, one of which forgets, and for
-        dense rows a third ignores all features; "auto": for up to 128 features.
 
     Attributes
     ----------
@@ -115,13 +109,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
         switching: bool = True,
-        additive: bool | Literal["auto"] = "auto",
-        interactions: bool | Literal["auto"] = "auto",
-        second_order: bool | Literal["auto"] = "auto",
-        random_features: bool | Literal["auto"] = "auto",
-        neighbors: bool | Literal["auto"] = "auto",
-        forest: bool | Literal["auto"] = "auto",
-        pooling: bool | Literal["auto"] = "auto",
+        exclude: list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -139,13 +127,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.epsilon = epsilon
         self.quantile = quantile
         self.switching = switching
-        self.additive = additive
-        self.interactions = interactions
-        self.second_order = second_order
-        self.random_features = random_features
-        self.neighbors = neighbors
-        self.forest = forest
-        self.pooling = pooling
+        self.exclude = exclude
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter
         self.tol = tol

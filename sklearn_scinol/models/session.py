@@ -29,8 +29,8 @@ MIN_CAPACITY = 64
 # Attributes that the calls depend on, beside arrays.
 WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed"
 
-# Largest chunks that have sessions, by rows, and by entries, which are copied: in others
-# calls take little of the time.
+# Largest chunks that have sessions, by rows, and by entries, which are copied. In
+# others, calls take little of the time.
 MAX_ROWS, MAX_ENTRIES = 512, 2**15
 
 

@@ -15,8 +15,6 @@ from sklearn_scinol._docstrings import _entries, inherit_descriptions
 
 #: Families in which an entry means something else than in the other estimators.
 DIFFERENT = {
-    "additive": ["HedgeClassifier", "HedgeRegressor"],
-    "random_features": ["Hedge"],
     "algorithm": ["AdaImplicit", "Baseline", "ScInOL"],
     "center": ["OnlineNewton"],
     "clip_ratio": ["Hedge"],
@@ -24,7 +22,6 @@ DIFFERENT = {
     "early_stopping": ["Hedge"],
     "fit_intercept": ["OnlineNewton"],
     "gamma": ["OnlineNewton"],
-    "interactions": ["Hedge"],
     "kernel": ["Baseline"],
     # Each takes the losses that its theory covers.
     "loss": [estimator.__name__ for estimator in PUBLIC_ESTIMATORS],
@@ -33,7 +30,6 @@ DIFFERENT = {
     "radius": ["AdaFTRL", "AdaImplicit", "Baseline"],
     "random_state": ["MondrianForest", "OnlineNewton"],
     "scale": ["OnlineNewton"],
-    "second_order": ["HedgeClassifier", "HedgeRegressor"],
     "standardize_target": ["OnlineNewton"],
     "weights_": ["HedgeClassifier", "HedgeRegressor"],
 }

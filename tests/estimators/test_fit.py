@@ -402,7 +402,7 @@ def test_a_mixture_does_not_trust_what_remembers():
     X = rows(130, 100)
     y = noisy_labels(X)
     new = rows(2000, 100, seed=5)
-    model = HedgeClassifier(second_order=True, random_state=0).fit(X, y)
+    model = HedgeClassifier(random_state=0).fit(X, y)
     one_epoch = clone(model).set_params(max_iter=1, tol=None).fit(X, y)
     losses = [
         log_loss(noisy_labels(new, 6), m.predict_proba(new)) for m in (model, one_epoch)

@@ -41,7 +41,7 @@ OTHER_MODELS = {
     "neighbors": OnlineKNeighborsClassifier(3, window=20),
     "forest": MondrianForestClassifier(2, random_state=0),
     "mixture": HedgeClassifier(),
-    "mixture, AdaHedge": HedgeClassifier(switching=False, forest=False),
+    "mixture, AdaHedge": HedgeClassifier(switching=False, exclude=["forest"]),
     "mixture, hinge": HedgeClassifier(loss="hinge"),
 }
 
@@ -129,7 +129,7 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
 @compiled
 def test_compiled_mixture(engine):
     X, Y, c = data(n_samples=60)
-    model = HedgeClassifier(interactions=False, random_features=False)
+    model = HedgeClassifier(exclude=["interactions", "random_features"])
     expected, _ = alone(model, X, Y, c)
     scores = model.partial_fit_predict(
         X, Y, sample_weight=c, method="decision_function"
@@ -140,7 +140,7 @@ def test_compiled_mixture(engine):
 @pytest.mark.thorough
 def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
-    model = HedgeClassifier(neighbors=False, forest=False).partial_fit(X, Y)
+    model = HedgeClassifier(exclude=["neighbors", "forest"]).partial_fit(X, Y)
     _, models = alone(model, X, Y)
     for name in "weights_", "expert_losses_", "level_weights_", "pool_coef_":
         expected = np.stack([getattr(each, name) for each in models])
@@ -179,8 +179,8 @@ ONE_OF_EACH = {
     "linear": ScInOLClassifier(),
     "averaged": ScInOLClassifier(average=5),
     "neighbors": OnlineKNeighborsClassifier(3, window=20),
-    "mixture": HedgeClassifier(neighbors=False, forest=False),
-    "mixture of all": HedgeClassifier(random_features=False, additive=False),
+    "mixture": HedgeClassifier(exclude=["neighbors", "forest"]),
+    "mixture of all": HedgeClassifier(exclude=["random_features", "additive"]),
 }
 one_of_each = pytest.mark.parametrize("name", ONE_OF_EACH)
 
@@ -410,7 +410,7 @@ def test_experts_of_other_packages():
     """A classifier that takes labels is asked for the probabilities of all."""
     X, Y, _ = data()
     other = MLPClassifier((3,), random_state=0)
-    model = HedgeClassifier([("mlp", other)], pooling=False).partial_fit(X, Y)
+    model = HedgeClassifier([("mlp", other)], exclude=["pools"]).partial_fit(X, Y)
     expected = clone(other).partial_fit(X, Y, classes=range(N_LABELS))
     assert_close(model.predict_proba(X), expected.predict_proba(X), 1e-6)
 

@@ -55,7 +55,7 @@ OTHERS = [
         loss="quantile", algorithm="kernel_gd", kernel="laplacian", average=9
     ),
     HedgeRegressor(loss="quantile"),
-    HedgeRegressor(loss="quantile", switching=False, pooling=False),
+    HedgeRegressor(loss="quantile", switching=False, exclude=["pools"]),
 ]
 
 
@@ -220,7 +220,7 @@ def test_fit_learns_each_quantile_for_the_same_epochs():
         AdaFTRLRegressor(loss="quantile", average=5),
         ScInOLRegressor(loss="quantile", additive=True),
         OnlineKNeighborsRegressor(loss="quantile"),
-        HedgeRegressor(loss="quantile", interactions=False),
+        HedgeRegressor(loss="quantile", exclude=["interactions"]),
         HedgeRegressor([("a", DFEGRegressor()), ("b", ScInOLRegressor(average=True))]),
     ],
 )
@@ -454,7 +454,7 @@ def test_functions_of_features_are_those_of_each_quantile():
 @pytest.mark.thorough
 def test_experts_have_weights_for_each_quantile(caplog):
     X, y, _ = noisy()
-    estimator = HedgeRegressor(loss="quantile", random_features=False)
+    estimator = HedgeRegressor(loss="quantile", exclude=["random_features"])
     model, singles = assert_learns_each_as_alone(estimator, X, y)
     for name in "weights_", "level_weights_", "pool_coef_", "expert_losses_":
         expected = [getattr(each, name) for each in singles]

@@ -100,7 +100,7 @@ def test_losses_are_those_of_estimators(example, few, run, folder):
             forgets.set_params(prior_scale=1.0, forgetting=0.01)
             if not is_regression:  # it is one of the default experts there
                 candidates["fourier-1-forgetting"] = forgets
-        mixtures = {"first level": hedge([*experts.items()], pooling=False)}
+        mixtures = {"first level": hedge([*experts.items()], exclude=["pools"])}
         for left_out in experts:
             rest = [item for item in experts.items() if item[0] != left_out]
             mixtures[f"- {left_out}"] = hedge(rest)

@@ -14,7 +14,7 @@ def script(load, monkeypatch):
     module = load("fit")
     monkeypatch.setattr(module, "N_FOLDS", 2)
     options = {
-        "fast": {"additive": False, "second_order": False},
+        "fast": {"exclude": ["additive", "second_order"]},
         "one epoch": {"max_iter": 1, "tol": None},
     }
     monkeypatch.setattr(module, "OPTIONS", options)

@@ -40,8 +40,8 @@ def names(value):
     [
         ("interactions", "a single feature", 1, {}),
         ("interactions", "more than 24 features", 25, {}),
-        ("interactions", "no additive experts", 3, {"additive": False}),
-        ("additive", "additive=False", 3, {"additive": False}),
+        ("interactions", "no additive experts", 3, {"exclude": ["additive"]}),
+        ("additive", "excluded", 3, {"exclude": ["additive"]}),
         ("additive", "more than 64 features", 65, {}),
         (
             "additive",
@@ -50,16 +50,23 @@ def names(value):
             {"loss": "squared_hinge"},
         ),
         ("second_order", "more than 128 features", 129, {}),
-        ("second_order", "second_order=False", 3, {"second_order": False}),
+        ("second_order", "excluded", 3, {"exclude": ["second_order"]}),
         ("random_features", "more than 64 features", 65, {}),
-        ("neighbors", "they are of use in pools only", 3, {"pooling": False}),
-        ("pools", "pooling=False", 3, {"pooling": False}),
+        ("neighbors", "they are of use in pools only", 3, {"exclude": ("pools",)}),
+        ("pools", "excluded", 3, {"exclude": ("pools",)}),
         ("pools", "the loss has no probabilities", 3, {"loss": "hinge"}),
     ],
 )
 def test_reasons(kind, reason, n_features, parameters):
     found = kinds_of(*rows(n_features), **parameters)
     assert found[kind] == f"none: {reason}"
+
+
+@pytest.mark.parametrize("exclude", [["forrest"], ("pools", 3)])
+def test_unknown_kinds(exclude):
+    words = "'exclude' parameter of HedgeClassifier must have names among .*'pools'"
+    with pytest.raises(ValueError, match=words):
+        kinds_of(*rows(3), exclude=exclude)
 
 
 def test_sparse_rows():
@@ -95,13 +102,13 @@ def test_two_views(caplog):
 def test_a_line_is_logged_once(caplog):
     X, y = rows()
     with caplog.at_level(logging.INFO, "sklearn_scinol.mixtures"):
-        model = HedgeClassifier(pooling=False)
+        model = HedgeClassifier(exclude=["pools"])
         for _ in range(2):
             model.partial_fit(X, y, classes=[False, True])
     (record,) = caplog.records
     assert record.getMessage() == (
         "HedgeClassifier has 12 experts, without neighbors and forest (they are of use "
-        "in pools only), pools (pooling=False)."
+        "in pools only), pools (excluded)."
     )
 
 
@@ -115,7 +122,6 @@ def test_given_experts_are_named():
     ("estimator", "words"),
     [
         (ScInOLClassifier(additive=True), "additive=True is for up to 16,384 features"),
-        (HedgeClassifier(additive=True), "additive=True is for up to 16,384 features"),
         (ScInOLClassifier(interactions=True), "interactions=True is for up to 512"),
     ],
 )

@@ -142,7 +142,7 @@ PROBLEMS = [
 ]
 problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 #: Default experts that take little time to compile.
-LINEAR = {"additive": False, "second_order": False}
+LINEAR = {"exclude": ["additive", "second_order"]}
 switching_or_not = pytest.mark.parametrize(
     "switching", [True, False], ids=["switching", "fixed"]
 )
@@ -211,7 +211,7 @@ def test_agrees_with_reference(problem, weighted, switching, engine):
     c = np.random.default_rng(2).exponential(size=len(y)) if weighted else None
     keywords = {} if c is None else {"sample_weight": c}
     experts = few_experts(problem.classifies, problem.loss)
-    mixture = problem.make(estimators=experts, switching=switching, pooling=False)
+    mixture = problem.make(estimators=experts, switching=switching, exclude=["pools"])
     charged = problem.charged(mixture, X, y, **keywords)
 
     method = "predict_proba" if problem.loss == "log_loss" else "decision_function"
@@ -520,20 +520,16 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
     for name in "newton", "bins-scinol2", "pairs-adaogd-0.5":
         assert (name in model.named_estimators_) == few
     assert ("adaogd-0.125" in model.named_estimators_) != few
-    wanted = HedgeClassifier(additive=True, second_order=True, interactions=True)
-    assert "newton" in wanted.partial_fit(X, y, classes=y).named_estimators_
 
 
 def test_classes_that_are_too_many_for_experts(monkeypatch):
-    """They are refused in the middle of a stream, where "auto" chose the experts."""
+    """They are refused in the middle of a stream."""
     for module in base, classifier, default_experts:
         monkeypatch.setattr(module, "MAX_CLASSES", 4)
     monkeypatch.setattr(default_experts, "MAX_FOURIER_CLASSES", 4)
     X, y = np.eye(6, 3), np.arange(6)
-    words = (
-        "6 classes .* set second_order=False, random_features=False, additive=False, "
-    )
-    words += "interactions=False, pooling=False"
+    words = "6 classes .* set exclude=.'second_order', 'random_features', 'additive', "
+    words += "'interactions', 'pools'.\\."
     with pytest.raises(ValueError, match=words):
         HedgeClassifier(new_classes="add").partial_fit(X, y)
     model = HedgeClassifier(new_classes="add").partial_fit(X[:3], y[:3])
@@ -543,11 +539,11 @@ def test_classes_that_are_too_many_for_experts(monkeypatch):
     assert pickle.dumps(model) == before
     assert model.partial_fit(X[3:4], y[3:4]).classes_.size == 4
     for simple in (
-        HedgeClassifier(second_order=False, additive=False, new_classes="add"),
-        HedgeClassifier(second_order=True, additive=True, new_classes="add"),
+        HedgeClassifier(new_classes="add"),
         HedgeClassifier([("one", ScInOLClassifier())], new_classes="add"),
     ):
-        simple.set_params(interactions=False, random_features=False, pooling=False)
+        kinds = "second_order", "random_features", "additive", "interactions", "pools"
+        simple.set_params(exclude=kinds)
         assert simple.partial_fit(X, y).classes_.size == 6
     named = HedgeClassifier(new_classes="add").partial_fit(X[:1], y[:1], classes=y[:5])
     assert named.partial_fit(X[5:], y[5:]).classes_.size == 6
@@ -793,8 +789,8 @@ def test_default_experts(mixture):
 def test_second_order_where_features_are_few(n_features, expected, container):
     X = np.random.default_rng(0).normal(size=(20, n_features))
     y = 1 * (X[:, 0] > 0)
-    for second_order, has_them in (("auto", expected), (True, True), (False, False)):
-        model = HedgeClassifier(second_order=second_order)
+    for exclude, has_them in ([], expected), (["second_order"], False):
+        model = HedgeClassifier(exclude=exclude)
         model.partial_fit(container(X), y, classes=[0, 1])
         assert ("newton" in model.named_estimators_) == has_them
 
@@ -807,7 +803,7 @@ def test_an_expert_that_becomes_the_best_is_followed(engine):
     experts = [(f"e{k}", ScriptedClassifier(4.0 * X[:, k])) for k in range(2)]
     losses = {}
     for switching in (True, False):
-        model = HedgeClassifier(experts, switching=switching, pooling=False)
+        model = HedgeClassifier(experts, switching=switching, exclude=["pools"])
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
         with config_context(engine="numpy"):
             model.partial_fit(X, y)
@@ -858,7 +854,7 @@ def test_one_expert_is_the_mixture(engine):
     y = targets(X, 1)[:, 0]
     alone = ScInOLRegressor()
     only = [("only", ScInOLRegressor())]
-    model = HedgeRegressor(only, switching=False, pooling=False)
+    model = HedgeRegressor(only, switching=False, exclude=["pools"])
     assert_array_equal(model.partial_fit_predict(X, y), alone.partial_fit_predict(X, y))
     assert_array_equal(model.weights_, [1.0])
     assert model.cumulative_loss_ == alone.cumulative_loss_
@@ -889,7 +885,7 @@ def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
     monkeypatch.setattr(expert, "CHUNK_ROWS", 20)
     X = StandardScaler().fit_transform(rows())
     y = targets(X, n_classes).argmax(axis=1)
-    model = HedgeClassifier([("foreign", estimator)], pooling=False)
+    model = HedgeClassifier([("foreign", estimator)], exclude=["pools"])
     said = model.partial_fit_predict(
         X, y, classes=np.arange(n_classes), method="predict_proba"
     )
@@ -1000,14 +996,14 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
-    linear = {"random_features": False, "neighbors": False, "forest": False}
-    model = HedgeClassifier(additive=False, **linear)
+    others = ["random_features", "neighbors", "forest"]
+    model = HedgeClassifier(exclude=["additive", *others])
     model.partial_fit(X, y, classes=np.arange(n_classes))
     experts = np.array([expert.coef_ for expert in model.estimators_])
     expected = np.einsum("e,ekd->kd", model.weights_, experts)
     assert_allclose(model.coef_, expected)
     assert model.intercept_.shape == (1 if n_classes == 2 else 3,)
-    model.set_params(additive="auto", max_iter=1, tol=None)
+    model.set_params(exclude=others, max_iter=1, tol=None)
     for select in (
         SelectFromModel(model, max_features=2),
         RFE(model, n_features_to_select=2, step=4),
@@ -1281,15 +1277,15 @@ def test_words_of_classifiers():
 
 
 @pytest.mark.parametrize("n_outputs", [None, 2])
-@pytest.mark.parametrize("pooling", [False, True])
+@pytest.mark.parametrize("exclude", [["pools"], []])
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
-def test_standard_deviations(n_outputs, pooling, engine):
+def test_standard_deviations(n_outputs, exclude, engine):
     rng = np.random.default_rng(0)
     X, shape = rng.normal(size=(60, 3)), (60,) if n_outputs is None else (60, n_outputs)
     y = rng.normal(size=shape) + 100.0
     c = rng.choice([0.0, 1.0, 3.0], size=60)
     experts = [("scinol", ScInOLRegressor()), ("newton", OnlineNewtonRegressor())]
-    model = HedgeRegressor(experts, pooling=pooling)
+    model = HedgeRegressor(experts, exclude=exclude)
     predictions = np.zeros(shape)
     for rows in [slice(0, 1), slice(1, 30), slice(30, 60)]:
         predictions[rows] = model.partial_fit_predict(

@@ -152,8 +152,8 @@ def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
     if not classifies:
         experts = [(name, expert.set_params(loss=loss)) for name, expert in experts]
     keywords = {"loss": loss, "switching": switching}
-    first = charged(make(experts, pooling=False, **keywords), X, y, c)
-    alone = [make([expert], pooling=False, **keywords) for expert in experts]
+    first = charged(make(experts, exclude=["pools"], **keywords), X, y, c)
+    alone = [make([expert], exclude=["pools"], **keywords) for expert in experts]
     said = np.array([charged(each, X, y, c) for each in alone])
     model = make(experts, **keywords)
     actual = charged(model, X, y, c)
@@ -235,7 +235,7 @@ def test_pools_are_surer_than_experts_who_know_different_things():
     experts = [(f"x{k}", Witness(feature=k)) for k in range(2)]
     of_models = {}
     for name, model in {
-        "mean": HedgeClassifier(experts, pooling=False),
+        "mean": HedgeClassifier(experts, exclude=["pools"]),
         "pool": HedgeClassifier(experts),
         "both": OnlineNewtonClassifier(),
     }.items():
@@ -269,8 +269,8 @@ def test_without_pools(name):
     X, y = stream("log_loss", 1)
     with pytest.raises(NotFittedError):
         getattr(HedgeClassifier(), name)
-    model = HedgeClassifier(pooling=False).partial_fit(X, y, classes=[0, 1])
-    with pytest.raises(AttributeError, match="has no pools of experts: see `pooling`"):
+    model = HedgeClassifier(exclude=["pools"]).partial_fit(X, y, classes=[0, 1])
+    with pytest.raises(AttributeError, match="no pools of experts: `expert_kinds_`"):
         getattr(model, name)
 
 
@@ -278,8 +278,6 @@ def test_pools_need_probabilities():
     X, y = stream("log_loss", 1)
     model = HedgeClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1])
     assert not hasattr(model, "pool_coef_")
-    with pytest.raises(ValueError, match="pooling=True needs probabilities"):
-        model.set_params(pooling=True).fit(X, y)
 
 
 @pytest.mark.thorough
@@ -288,9 +286,8 @@ def test_pools_of_few_experts_and_classes(monkeypatch):
     for name in "MAX_POOLED", "MAX_CLASSES":
         with monkeypatch.context() as patch:
             patch.setattr(base, name, 2)
-            for pooling, there_are in (("auto", False), (True, True)):
-                model = HedgeClassifier(EXPERTS[True], pooling=pooling).fit(X, y)
-                assert hasattr(model, "pool_coef_") == there_are
+            model = HedgeClassifier(EXPERTS[True]).fit(X, y)
+            assert not hasattr(model, "pool_coef_")
 
 
 def test_pools_learn_rows_once():
@@ -330,7 +327,7 @@ def test_rows_of_any_weight(engine):
 
 def test_pools_have_nested_mixtures():
     """Mixtures without random features are pooled: they do not ignore all features."""
-    inner = HedgeClassifier(EXPERTS[True], random_features=False)
+    inner = HedgeClassifier(EXPERTS[True], exclude=["random_features"])
     experts = [("newton", OnlineNewtonClassifier()), ("mixture", inner)]
     mixture = HedgeClassifier(experts)
     X, y = stream("log_loss", 1)

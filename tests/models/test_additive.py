@@ -335,7 +335,7 @@ def test_plot_terms_says_what_is_wrong(pyplot):
         ScInOLClassifier(additive=True).plot_terms()
     with pytest.raises(ValueError, match="learned from row 13 on"):
         additive_model(n=11)[0].plot_terms()
-    mixture = HedgeRegressor(additive=False, max_iter=1, tol=None)
+    mixture = HedgeRegressor(max_iter=1, tol=None, exclude=["additive"])
     for other in mixture, ScInOLRegressor(), LinearRegression():
         with pytest.raises(ValueError, match=r"Regress\w+ should be an additive one"):
             TermsDisplay.from_estimator(other.fit(X, X[:, 0]))
@@ -400,46 +400,45 @@ PAIRED = ["pairs-adaogd-0.5"]
 FINE = ["fine-pairs-scinol2"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 NONE = ["no-features"]
-OTHERS = {"random_features": False, "neighbors": False, "forest": False}
+OTHERS = ["random_features", "neighbors", "forest"]
 
 
 @pytest.mark.cases(3)
 @pytest.mark.parametrize(
-    ("d", "parameters", "expected"),
+    ("d", "excluded", "expected"),
     [
-        (1, {}, NONE + FIRST + NEWTON + BINS),
-        (10, {}, NONE + FIRST + NEWTON + BINS + PAIRED + FINE),
-        (11, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
-        (24, {}, NONE + FIRST + NEWTON + BINS + PAIRED),
-        (25, {}, NONE + FIRST + NEWTON + BINS),
-        (64, {}, NONE + FIRST + NEWTON + BINS),
-        (65, {}, NONE + ADAGRAD + NEWTON),
-        (128, {}, NONE + ADAGRAD + NEWTON),
-        (129, {}, ADAGRAD),
-        (129, {"additive": True}, LINEAR + BINS),
-        (129, {"additive": True, "second_order": True}, NONE + FIRST + NEWTON + BINS),
-        (5, {"interactions": False}, NONE + FIRST + NEWTON + BINS),
-        (5, {"second_order": False}, LINEAR + BINS + PAIRED + FINE),
-        (25, {"interactions": True}, NONE + FIRST + NEWTON + BINS + PAIRED),
-        (5, {"additive": False}, NONE + ADAGRAD + NEWTON),
-        (5, {"additive": False, "second_order": False}, ADAGRAD),
-        (
-            5,
-            {"additive": False, "interactions": True},
-            NONE + ADAGRAD + NEWTON + PAIRED + FINE,
-        ),
+        (1, [], NONE + FIRST + NEWTON + BINS),
+        (10, [], NONE + FIRST + NEWTON + BINS + PAIRED + FINE),
+        (11, [], NONE + FIRST + NEWTON + BINS + PAIRED),
+        (24, [], NONE + FIRST + NEWTON + BINS + PAIRED),
+        (25, [], NONE + FIRST + NEWTON + BINS),
+        (64, [], NONE + FIRST + NEWTON + BINS),
+        (65, [], NONE + ADAGRAD + NEWTON),
+        (128, [], NONE + ADAGRAD + NEWTON),
+        (129, [], ADAGRAD),
+        (5, ["interactions"], NONE + FIRST + NEWTON + BINS),
+        (5, ["second_order"], LINEAR + BINS + PAIRED + FINE),
+        (5, ["additive"], NONE + ADAGRAD + NEWTON),
+        (5, ["additive", "second_order"], ADAGRAD),
     ],
 )
-def test_experts(d, parameters, expected):
+def test_experts(d, excluded, expected):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(3, d)), rng.normal(size=3)
-    parameters = OTHERS | parameters | {"max_iter": 1, "tol": None}
+    parameters = {"exclude": [*OTHERS, *excluded], "max_iter": 1, "tol": None}
     for mixture, target in ((HedgeRegressor, y), (HedgeClassifier, [0, 1, 0])):
         model = mixture(**parameters).fit(X, target)
         assert [*model.named_estimators_] == expected
     squared = HedgeRegressor(loss="squared_error", **parameters).fit(X, y)
     bounded = [name for name in expected if "scinol" not in name]
     assert [*squared.named_estimators_] == bounded
+
+
+EXPERTS_OF_PAIRS = [
+    ("scinol2", ScInOLRegressor()),
+    ("adagrad", BaselineRegressor("adagrad")),
+    ("pairs", ScInOLRegressor(additive=True, interactions=True)),
+]
 
 
 def test_dense_and_sparse_chunks(engine, monkeypatch):
@@ -450,7 +449,7 @@ def test_dense_and_sparse_chunks(engine, monkeypatch):
     X[rng.random(X.shape) < 0.5] = 0.0
     models = []
     for containers in [sparse.csr_array] * 3, [sparse.csr_array, np.array] * 2:
-        models.append(HedgeRegressor(interactions=True))
+        models.append(HedgeRegressor(EXPERTS_OF_PAIRS))
         for container, rows in zip(
             containers, np.split(np.arange(40), [10, 20]), strict=False
         ):
@@ -470,9 +469,6 @@ def test_experts_of_sparse_rows():
     assert [*model.named_estimators_] == ADAGRAD[:-2] + ADAGRAD[-1:] + NEWTON
     assert model.named_estimators_["constant-forgetting"].beta == 1 / 32
     assert not hasattr(model, "plot_terms")
-    model = HedgeClassifier(additive=True).partial_fit(X, [0, 1, 0], classes=[0, 1])
-    names = FIRST[:-2] + FIRST[-1:] + NEWTON + BINS + PAIRED + FINE
-    assert [*model.named_estimators_] == names
 
 
 def test_experts_share_bins_and_learn_as_alone(engine):
@@ -535,14 +531,12 @@ def test_plot_terms_names_what_it_does_not_show(pyplot):
     assert display.not_shown == NOT_LINEAR
     note = display.figure_.get_supxlabel().replace("\n", " ")
     assert note == "not shown: " + ", ".join(NOT_LINEAR)
-    for pooling, names in (True, ["pools"]), (False, []):
-        linear = HedgeClassifier(
-            random_features=False, neighbors=False, forest=False, pooling=pooling
-        )
+    for excluded, names in ([], ["pools"]), (["pools"], []):
+        linear = HedgeClassifier(exclude=[*OTHERS, *excluded])
         linear.partial_fit(X, X[:, 0] > 0, classes=[False, True])
         display = linear.plot_terms([0])
         assert display.not_shown == names
-        assert bool(display.figure_.get_supxlabel()) == pooling
+        assert bool(display.figure_.get_supxlabel()) == bool(names)
     figure, axes = pyplot.subplots()
     ScInOLRegressor(additive=True).partial_fit(X, X[:, 0]).plot_terms([0], axes=axes)
     assert not figure.get_supxlabel()

@@ -396,4 +396,4 @@ def test_too_many_features_are_refused_in_mixtures(monkeypatch):
     monkeypatch.undo()  # of smaller forests
     X, y = sparse.csr_array((2, 2**18)), np.array([0, 1])
     with pytest.raises(ValueError, match="too many for MondrianForestClassifier"):
-        HedgeClassifier(forest=True).fit(X, y)
+        HedgeClassifier([("forest", MondrianForestClassifier())]).fit(X, y)

@@ -144,7 +144,7 @@ MIXED = {
     "AdaHedge": HedgeClassifier(switching=False),
     "regression": HedgeRegressor(),
     "squares": HedgeRegressor(loss="squared_error", switching=False),
-    "teams": HedgeClassifier(additive=False, second_order=False),
+    "teams": HedgeClassifier(exclude=["additive", "second_order"]),
     "foreign": HedgeClassifier(FOREIGN),
     "other losses": HedgeClassifier(
         [

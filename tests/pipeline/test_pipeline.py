@@ -953,7 +953,7 @@ def test_expert_that_predicts_row_by_row(size, engine):
     """A mixture of one says what it says, from the first chunk on."""
     X, y = data()
     model = make_online_pipeline(Normalizer(), ScInOLClassifier())
-    mixture, alone = HedgeClassifier([("only", model)], pooling=False), clone(model)
+    mixture, alone = HedgeClassifier([("only", model)], exclude=["pools"]), clone(model)
     for rows in slices(N_ROWS, size):
         said, expected = (
             one.partial_fit_predict(

@@ -624,7 +624,7 @@ PARAMETERS = {
     "average": [True, 2, 10],
     "shuffle": [True, False],
     "switching": [True, False],
-    "second_order": ["auto", True, False],
+    "exclude": [(), ["second_order"], ["pools", "forest"]],
     "warm_start": [True, False],
     "max_iter": [1, 2, 5],
     "tol": [None, 1e-3, 0.0],

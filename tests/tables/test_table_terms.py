@@ -69,7 +69,7 @@ ESTIMATORS = [
     BaselineClassifier(),
     SGDClassifier(loss="log_loss", random_state=0),
     ScInOLRegressor(),
-    pytest.param(HedgeClassifier(pooling=False), marks=pytest.mark.slow),
+    pytest.param(HedgeClassifier(exclude=["pools"]), marks=pytest.mark.slow),
     pytest.param(HedgeRegressor(), marks=pytest.mark.slow),
 ]
 
@@ -270,8 +270,8 @@ def test_order_and_what_is_not_shown():
 
 
 def test_pools_are_not_shown():
-    for pooling, expected in (True, ["pools"]), (False, []):
-        model = learned(HedgeClassifier(pooling=pooling), table(60), interactions=None)
+    for exclude, expected in ([], ["pools"]), (["pools"], []):
+        model = learned(HedgeClassifier(exclude=exclude), table(60), interactions=None)
         assert model.plot_terms(["age"]).not_shown == ["dense view", *expected]
     model = learned(HedgeRegressor(), table(60), interactions=None)
     assert model.plot_terms(["age"]).not_shown == ["dense view"]
