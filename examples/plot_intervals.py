@@ -18,7 +18,7 @@ X = rng.normal(size=(4000, 3))
 noise = rng.normal(size=4000) * np.where(np.arange(4000) < 2000, 1, 3)
 y = X.sum(axis=1) + noise
 
-model = OnlineConformalRegressor(ScInOLRegressor(), coverage=0.9)
+model = OnlineConformalRegressor(ScInOLRegressor(), confidence_level=0.9)
 predictions, intervals = model.partial_fit_predict(
     X, y, method=["predict", "predict_interval"]
 )

@@ -340,7 +340,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
     @available_if(_last_step_has("predict_interval"))
     @reads
     def predict_interval(
-        self, X: Any, coverage: float | Sequence[float] | None = None
+        self, X: Any, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.float64]:
         """Predict intervals that contain the targets with a given probability.
 
@@ -351,7 +351,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         ----------
         X : object
             Rows, as the first step takes them.
-        coverage : float or list of float, default=None
+        confidence_level : float or list of float, default=None
             See :meth:`OnlineConformalRegressor.predict_interval
             <sklearn_scinol.OnlineConformalRegressor.predict_interval>`.
 
@@ -360,12 +360,14 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         intervals : ndarray
             Of the last step, for the transformed rows.
         """
-        return self._final_estimator.predict_interval(self._transformed(X), coverage)
+        return self._final_estimator.predict_interval(
+            self._transformed(X), confidence_level
+        )
 
     @available_if(_last_step_has("predict_set"))
     @reads
     def predict_set(
-        self, X: Any, coverage: float | Sequence[float] | None = None
+        self, X: Any, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.bool_]:
         """Predict sets that contain the labels with a given probability.
 
@@ -376,7 +378,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         ----------
         X : object
             Rows, as the first step takes them.
-        coverage : float or list of float, default=None
+        confidence_level : float or list of float, default=None
             See :meth:`OnlineConformalClassifier.predict_set
             <sklearn_scinol.OnlineConformalClassifier.predict_set>`.
 
@@ -385,7 +387,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         sets : ndarray of bool
             Of the last step, for the transformed rows.
         """
-        return self._final_estimator.predict_set(self._transformed(X), coverage)
+        return self._final_estimator.predict_set(self._transformed(X), confidence_level)
 
     def _transformed(self, X):
         """Return rows as the last step takes them."""

@@ -2,9 +2,9 @@
 
 While it learns, a table shows at rows 1, 2, 4, 8, ... the mean loss of all predictions
 so far and since the line before, then label, prediction and number of features of the
-latest row. With --coverage it also shows the share of targets in their intervals so
-far, and the mean width of these. If a bad row or an interruption ends it early, the
-scores up to there are printed, but the model is not saved.
+latest row. With --confidence-level it also shows the share of targets in their
+intervals so far, and the mean width of these. If a bad row or an interruption ends it
+early, the scores up to there are printed, but the model is not saved.
 """
 
 import re
@@ -178,7 +178,7 @@ def add_estimator(parser, group):
             help="columns that rare categories and words share (default: 262144)",
         ),
         add(
-            "--coverage",
+            "--confidence-level",
             type=probability,
             metavar="SHARE",
             help="learn prediction intervals that contain this share of the targets, "
@@ -317,7 +317,7 @@ def _metrics(model):
     metrics = default_metrics(model)
     if is_regressor(model) and with_quantiles(model) is None:
         metrics = [*metrics, "r2"]
-        if has_intervals(model) and np.ndim(model[-1].coverage) == 0:
+        if has_intervals(model) and np.ndim(model[-1].confidence_level) == 0:
             metrics += ["coverage", "mean_width"]
     return metrics
 
@@ -349,15 +349,17 @@ def _new_model(arguments, known):
             f"The target {arguments.target!r} must hold numbers in regression, but the "
             f"first row has {str(y[0])!r}."
         )
-    if task == "classification" and arguments.coverage:
+    if task == "classification" and arguments.confidence_level:
         raise ValueError(
             f"The target {arguments.target!r} holds classes, which have no intervals: "
             "pass --task regression if these are amounts."
         )
     classifier, regressor = FAMILIES[arguments.estimator or "hedge"]
     estimator = regressor() if task == "regression" else classifier()
-    if arguments.coverage:
-        estimator = OnlineConformalRegressor(estimator, coverage=arguments.coverage)
+    if arguments.confidence_level:
+        estimator = OnlineConformalRegressor(
+            estimator, confidence_level=arguments.confidence_level
+        )
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}

@@ -1,7 +1,7 @@
 """Predict the rows of files with a saved model, and write CSV, a line for each row.
 
-A model that learned with --coverage also writes the ends of its intervals. Columns are
-found by their names; others in the files, such as the target, are ignored.
+A model that learned with --confidence-level also writes the ends of its intervals.
+Columns are found by their names; others in the files, such as the target, are ignored.
 """
 
 import csv
@@ -82,10 +82,11 @@ def _with_intervals(model, X):
 
 
 def _names_of_ends(model):
-    coverage = model[-1].coverage if isinstance(model, Pipeline) else model.coverage
-    if np.ndim(coverage) == 0:
+    last = model[-1] if isinstance(model, Pipeline) else model
+    levels = last.confidence_level
+    if np.ndim(levels) == 0:
         return ["lower", "upper"]
-    return [f"{end}_{level:g}" for level in coverage for end in ("lower", "upper")]
+    return [f"{end}_{level:g}" for level in levels for end in ("lower", "upper")]
 
 
 def _output(path):

@@ -46,7 +46,7 @@ class ConformalEstimator(
         Weighted sum of the estimator's losses before each update, if it has it.
     """
 
-    _parameter_constraints: dict = {"coverage": PROBABILITIES}
+    _parameter_constraints: dict = {"confidence_level": PROBABILITIES}
 
     # Methods to predict by, and the estimator's method that they build on.
     _METHODS: tuple[str, ...]
@@ -59,10 +59,10 @@ class ConformalEstimator(
     _equal_attributes = ()
 
     def __init__(
-        self, estimator: Any = None, *, coverage: float | Sequence[float] = 0.9
+        self, estimator: Any = None, *, confidence_level: float | Sequence[float] = 0.9
     ) -> None:
         self.estimator = estimator
-        self.coverage = coverage
+        self.confidence_level = confidence_level
 
     # Learning.
 
@@ -145,7 +145,7 @@ class ConformalEstimator(
         """Forget all rows."""
         self.estimator_ = clone(self._given())
         self._check_estimator()
-        self._levels = np.atleast_1d(np.asarray(self.coverage, dtype=float))
+        self._levels = np.atleast_1d(np.asarray(self.confidence_level, dtype=float))
         self._outputs = None
         self._has_learned = self._is_merged = False
 
@@ -207,15 +207,15 @@ class ConformalEstimator(
             n_unpredicted = np.argmax(weights > 0.0) + 1
         return np.where(np.arange(len(weights)) < n_unpredicted, 0.0, weights)
 
-    def _level_indices(self, coverage=None):
+    def _level_indices(self, confidence_level=None):
         """Return the index of a level, or indices of several; all if None."""
-        if coverage is None:
-            return slice(None) if np.ndim(self.coverage) else 0
-        asked = np.asarray(coverage, dtype=float)
+        if confidence_level is None:
+            return slice(None) if np.ndim(self.confidence_level) else 0
+        asked = np.asarray(confidence_level, dtype=float)
         if not (asked.ndim <= 1 and asked.size and np.isin(asked, self._levels).all()):
             raise ValueError(
-                f"coverage={coverage!r} was not learned: the levels of this model are "
-                f"{self._levels.tolist()}."
+                f"confidence_level={confidence_level!r} was not learned: the levels of "
+                f"this model are {self._levels.tolist()}."
             )
         places = np.searchsorted(self._levels, asked)
         return int(places) if asked.ndim == 0 else places
@@ -345,7 +345,7 @@ class ConformalEstimator(
         self._validate_params()
         yield "there is an estimator", hasattr(self, "estimator_")
         levels = self._levels
-        yield from floats("levels", levels, (np.size(self.coverage),))
+        yield from floats("levels", levels, (np.size(self.confidence_level),))
         yield "levels are probabilities", (levels > 0.0) & (levels < 1.0)
         yield "levels ascend", np.diff(levels) > 0.0
         yield "the output shape is a tuple", isinstance(self._output_shape, tuple)

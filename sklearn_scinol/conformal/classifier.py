@@ -46,7 +46,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         in one; it is cloned. Those of this package predict each row after learning all
         rows before it; others predict each chunk before they learn it. None stands for
         :class:`HedgeClassifier`.
-    coverage : float or array-like of shape (n_levels,), default=0.9
+    confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the rows whose label is to be in the set, between 0 and 1; or several
         in ascending order, for a set each.
 
@@ -100,7 +100,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     >>> from sklearn.datasets import load_digits
     >>> from sklearn_scinol import OnlineConformalClassifier, ScInOLClassifier
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = OnlineConformalClassifier(ScInOLClassifier(), coverage=0.95)
+    >>> model = OnlineConformalClassifier(ScInOLClassifier(), confidence_level=0.95)
     >>> sets = model.partial_fit_predict(
     ...     X, y, classes=np.arange(10), method="predict_set"
     ... )
@@ -312,14 +312,14 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     @reads
     def predict_set(
-        self, X: MatrixLike, coverage: float | Sequence[float] | None = None
+        self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.bool_]:
         """Predict sets that contain the labels with a given probability.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        coverage : float or list of float, default=None
+        confidence_level : float or list of float, default=None
             One or several of the levels that the model has learned. None stands for all
             of them.
 
@@ -337,10 +337,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
-        return self._serve(X, coverage)[0][2]
+        return self._serve(X, confidence_level)[0][2]
 
-    def _serve(self, X, coverage=None):
-        places, (thresholds,) = self._level_indices(coverage), self._outputs
+    def _serve(self, X, confidence_level=None):
+        places, (thresholds,) = self._level_indices(confidence_level), self._outputs
         P = self.estimator_.predict_proba(X)
         scores = log_odds_against(P)
         sets, before = thresholds.predict(scores)

@@ -34,7 +34,7 @@ class Offsets(Levels):
 
     Parameters
     ----------
-    coverage : ndarray of shape (n_levels,)
+    levels : ndarray of shape (n_levels,)
         Shares of the targets that intervals have to contain, ascending.
 
     Attributes
@@ -53,17 +53,17 @@ class Offsets(Levels):
 
     _replaced = ("quantiles",)  # which learns under rollbacks of its own
 
-    def __init__(self, coverage):
-        n_means, n_ends = len(RATES), 2 * len(coverage)
-        levels = np.concatenate([0.5 - coverage[::-1] / 2, 0.5 + coverage / 2])
+    def __init__(self, levels):
+        n_means, n_ends = len(RATES), 2 * len(levels)
+        of_ends = np.concatenate([0.5 - levels[::-1] / 2, 0.5 + levels / 2])
         means = np.zeros(n_means), np.zeros(n_means)
         self.sizes = ErrorSizes(np.array(RATES), *means)
         corrections = np.zeros(n_ends), np.zeros(n_ends)
-        self.ends = IntervalEnds(levels, *corrections, np.zeros(2), np.zeros(3))
+        self.ends = IntervalEnds(of_ends, *corrections, np.zeros(2), np.zeros(3))
         self.quantiles = ScInOLRegressor(
-            loss="quantile", quantile=levels.tolist(), additive=True, center=False
+            loss="quantile", quantile=of_ends.tolist(), additive=True, center=False
         )
-        self.sums = np.zeros((2, len(coverage)))
+        self.sums = np.zeros((2, len(levels)))
 
     def learn(self, engine, errors, weights, features, deviations, learn, served=None):
         """Learn the errors of rows; return the offsets before each.

@@ -56,7 +56,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         Those of this package predict each row after learning all rows before it; others
         predict each chunk before they learn it. None stands for
         :class:`HedgeRegressor`.
-    coverage : float or array-like of shape (n_levels,), default=0.9
+    confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the targets that intervals have to contain, between 0 and 1; or several
         in ascending order, for an interval each.
 
@@ -107,7 +107,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     >>> from sklearn.datasets import make_friedman1
     >>> from sklearn_scinol import OnlineConformalRegressor, ScInOLRegressor
     >>> X, y = make_friedman1(3000, noise=1.0, random_state=0)
-    >>> model = OnlineConformalRegressor(ScInOLRegressor(), coverage=0.9)
+    >>> model = OnlineConformalRegressor(ScInOLRegressor(), confidence_level=0.9)
     >>> intervals = model.partial_fit_predict(X, y, method="predict_interval")
     >>> lower, upper = intervals[-1000:].T
     >>> print(np.mean((lower <= y[-1000:]) & (y[-1000:] <= upper)))
@@ -284,7 +284,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         n_outputs = len(self._outputs)
         return np.column_stack([features[:, k], features[:, n_outputs:]])
 
-    def _intervals(self, predictions, offsets, coverage=None):
+    def _intervals(self, predictions, offsets, confidence_level=None):
         """Return the intervals around predictions.
 
         Parameters
@@ -292,26 +292,26 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         predictions : ndarray of shape (n,) or (n, n_outputs)
         offsets : list of (ndarray, ndarray), each of shape (n, n_levels)
             Of lower and upper ends, for each output.
-        coverage : float or list of float, default=None
+        confidence_level : float or list of float, default=None
             See :meth:`predict_interval`.
         """
         ends = np.stack([np.stack(each, axis=1) for each in offsets], axis=1)
         ends += predictions.reshape(len(ends), -1)[:, :, np.newaxis, np.newaxis]
-        ends = ends[..., self._level_indices(coverage)]
+        ends = ends[..., self._level_indices(confidence_level)]
         return ends if self._output_shape else ends[:, 0]
 
     # Predictions.
 
     @reads
     def predict_interval(
-        self, X: MatrixLike, coverage: float | Sequence[float] | None = None
+        self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.float64]:
         """Predict intervals that contain the targets with a given probability.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        coverage : float or list of float, default=None
+        confidence_level : float or list of float, default=None
             One or several of the levels that the model has learned. None stands for all
             of them.
 
@@ -328,10 +328,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
-        self._level_indices(coverage)
-        return self._serve(X, coverage)[0][1]
+        self._level_indices(confidence_level)
+        return self._serve(X, confidence_level)[0][1]
 
-    def _serve(self, X, coverage=None):
+    def _serve(self, X, confidence_level=None):
         deviations = [None] * len(self._outputs)
         if self._mixture is None:
             predictions = self.estimator_.predict(X)
@@ -345,7 +345,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             for k, offsets in enumerate(self._outputs)
         ]
         offsets, states = zip(*found, strict=True)
-        return (predictions, self._intervals(predictions, offsets, coverage)), states
+        return (
+            predictions,
+            self._intervals(predictions, offsets, confidence_level),
+        ), states
 
     def _layout(self):
         return (*super()._layout(), self._n_columns, self._mixture is not None)

@@ -22,7 +22,7 @@ class Thresholds(Levels):
 
     Parameters
     ----------
-    coverage : ndarray of shape (n_levels,)
+    levels : ndarray of shape (n_levels,)
         Shares of the rows whose label sets have to contain, ascending.
 
     Attributes
@@ -37,12 +37,12 @@ class Thresholds(Levels):
 
     _step = STEP
 
-    def __init__(self, coverage):
-        n_levels = len(coverage)
+    def __init__(self, levels):
+        n_levels = len(levels)
         mean = np.zeros(1), np.array([MAX_LOG_ODDS])
         self.sizes = ErrorSizes(np.array([RATE]), *mean)
         corrections = np.zeros(n_levels), np.zeros(n_levels)
-        self.ends = SetThresholds(coverage.copy(), *corrections, np.zeros(3))
+        self.ends = SetThresholds(levels.copy(), *corrections, np.zeros(3))
         self.sums = np.zeros((2, n_levels))
 
     def learn(self, engine, scores, codes, weights, served=None):

@@ -35,7 +35,7 @@ class _Forest(OnePassMixin):
     ----------
     random_state : int, RandomState instance or None, default=None
         Seed of the splits.
-    n_trees : int, default=10
+    n_estimators : int, default=10
         Number of trees.
     max_nodes : int, default=65536
         Maximum number of nodes of a tree. A tree of this size does not split any more,
@@ -47,7 +47,7 @@ class _Forest(OnePassMixin):
     """
 
     _own_constraints = {
-        "n_trees": [COUNT],
+        "n_estimators": [COUNT],
         "step": [POSITIVE],
         "max_nodes": [COUNT],
         "random_state": ["random_state"],
@@ -63,14 +63,16 @@ class _Forest(OnePassMixin):
     def _make_model(self, n_features, n_outputs, loss):
         n_slots = min(GROWTH * MIN_SLOTS, int(self.max_nodes))
         has_labels = is_classifier(self) and self._output_shape
-        n_trees = self.n_trees * (self._n_outputs() if has_labels else 1)
+        n_trees = self.n_estimators * (self._n_outputs() if has_labels else 1)
         if 2 * n_features * n_slots * n_trees > MAX_BOUNDS:
             raise ValueError(
                 f"{n_features} features are too many for {type(self).__name__}: the "
                 f"bounds of the first {n_slots} nodes of its trees would be more than "
                 f"{MAX_BOUNDS} numbers; use {self._lighter} instead."
             )
-        random_bytes = check_random_state(self.random_state).bytes(8 * self.n_trees)
+        random_bytes = check_random_state(self.random_state).bytes(
+            8 * self.n_estimators
+        )
         return ForestModel(
             loss,
             n_features,
@@ -160,7 +162,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
 
     def __init__(
         self,
-        n_trees: int = 10,
+        n_estimators: int = 10,
         *,
         step: float = 1.0,
         dirichlet: float | None = None,
@@ -169,7 +171,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
         class_weight: ClassWeight = None,
         new_classes: Literal["error", "add"] = "error",
     ) -> None:
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.step = step
         self.dirichlet = dirichlet
         self.max_nodes = max_nodes
@@ -240,13 +242,13 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
 
     def __init__(
         self,
-        n_trees: int = 10,
+        n_estimators: int = 10,
         *,
         step: float = 16.0,
         max_nodes: int = MAX_NODES,
         random_state: RandomState = None,
     ) -> None:
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.step = step
         self.max_nodes = max_nodes
         self.random_state = random_state

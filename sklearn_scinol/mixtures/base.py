@@ -86,11 +86,11 @@ class MixtureEstimator(Additive, _BaseComposition):
         :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
-    level_weights_ : ndarray of shape (4,) or (n_outputs, 4)
+    pool_weights_ : ndarray of shape (4,) or (n_outputs, 4)
         With pools, weights of the mean of experts, of the pool of all rows, and of two
         that forget, at the next row; of sum 1.
-    level_weights_curve_ : tuple of ndarray
-        Numbers of rows, as in `weights_curve_`, and `level_weights_` after each.
+    pool_weights_curve_ : tuple of ndarray
+        Numbers of rows, as in `weights_curve_`, and `pool_weights_` after each.
     pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
         Weights of the mean of experts, and of each expert, in the three pools.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
@@ -420,12 +420,12 @@ class MixtureEstimator(Additive, _BaseComposition):
         return self._curve([*model.curve, model.weights])
 
     @property
-    def level_weights_(self) -> NDArray[np.float64]:
+    def pool_weights_(self) -> NDArray[np.float64]:
         """Weights of the mean of experts, and of each pool, at the next row."""
         return self._squeeze_outputs(self._pooling_model().level_weights)
 
     @property
-    def level_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def pool_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the levels after each."""
         model = self._pooling_model()
         return self._curve([*model.level_curve, model.level_weights])

@@ -271,7 +271,7 @@ def _random_features(mixture, bandwidth, n_features):
 def _forest(mixture):
     """Return the parameters of a forest."""
     return {
-        "n_trees": N_TREES if is_classifier(mixture) else 2 * N_TREES,
+        "n_estimators": N_TREES if is_classifier(mixture) else 2 * N_TREES,
         "max_nodes": MAX_NODES,
         "random_state": _seed(mixture),
     }

@@ -122,8 +122,8 @@ class ExpertWeightsDisplay:
         n_outputs = weights.shape[1]
         check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
         weights, names = weights[:, output], [*estimator.named_estimators_]
-        if hasattr(estimator, "level_weights_curve_"):
-            _, of_levels = estimator.level_weights_curve_
+        if hasattr(estimator, "pool_weights_curve_"):
+            _, of_levels = estimator.pool_weights_curve_
             of_levels = of_levels.reshape(len(n_samples), n_outputs, -1)[:, output]
             weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
             names += POOLS

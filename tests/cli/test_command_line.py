@@ -657,7 +657,7 @@ def test_labels_that_are_formulas(run):
 def test_intervals(run, fails):
     path = write()
     learn = "learn", path, *AMOUNTS, "--task", "regression", "--model", "m"
-    _, out, _ = run(*learn, "--coverage", "0.8")
+    _, out, _ = run(*learn, "--confidence-level", "0.8")
     header = "interval        width\n"
     assert header in out
     last = [line.split() for line in out.split("\n") if TABLE_LINE.match(line)][-1]
@@ -665,13 +665,13 @@ def test_intervals(run, fails):
     assert [float(cell) for cell in last[-2:]] == [coverage, width]
     assert coverage == pytest.approx(0.8, abs=0.05)
     model = load("m")
-    assert model[-1].coverage == 0.8
+    assert model[-1].confidence_level == 0.8
     ((X, _),) = read_table(path, target="amount")
     expected = np.column_stack([model.predict(X), model.predict_interval(X)])
     names, *rows = csv.reader(StringIO(run("predict", path, "--model", "m")[1]))
     assert names == ["prediction", "lower", "upper"]
     np.testing.assert_array_equal(np.array(rows, dtype=float), expected)
-    model[-1].set_params(coverage=[0.5, 0.8])
+    model[-1].set_params(confidence_level=[0.5, 0.8])
     save(model.fit(X, expected[:, 0]), "m")
     names, *rows = csv.reader(StringIO(run("predict", path, "--model", "m")[1]))
     assert names == ["prediction", "lower_0.5", "upper_0.5", "lower_0.8", "upper_0.8"]
@@ -679,7 +679,9 @@ def test_intervals(run, fails):
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 1:], ends)
     _, out, _ = run("learn", path, "--target", "amount", "--resume", "m")
     assert "coverage" not in out  # of several levels
-    fails("learn", path, *CLASSES, "--coverage", "0.8", words="have no intervals")
+    fails(
+        "learn", path, *CLASSES, "--confidence-level", "0.8", words="have no intervals"
+    )
 
 
 def test_predict_leaves_out_bad_rows(run, fails, model):
@@ -1290,8 +1292,17 @@ def test_what_should_not_happen(fails, run, monkeypatch):
         ["learn", "data.csv", "--target", "y", "--kind", "x=colour"],
         ["learn", "data.csv", "--target", "y", "--column-type", "x"],
         ["learn", "data.csv", "--target", "y", "--classes", "a,,b"],
-        ["learn", "data.csv", "--target", "y", "--coverage", "1"],
-        ["learn", "f.csv", "--target", "y", "--resume", "m", "--coverage", "0.9"],
+        ["learn", "data.csv", "--target", "y", "--confidence-level", "1"],
+        [
+            "learn",
+            "f.csv",
+            "--target",
+            "y",
+            "--resume",
+            "m",
+            "--confidence-level",
+            "0.9",
+        ],
         ["learn", "data.csv", "--target", "y", "--keep-partial"],
         ["learn", "data.csv", "--target", "y", "--alarms", "1"],
         ["learn", "--target", "y", "--alarms", "data.csv"],

@@ -64,8 +64,8 @@ def weights(n):
     return c
 
 
-def with_intervals(estimator, coverage=0.8):
-    return OnlineConformalRegressor(clone(estimator), coverage=coverage)
+def with_intervals(estimator, level=0.8):
+    return OnlineConformalRegressor(clone(estimator), confidence_level=level)
 
 
 def learned(model):
@@ -295,7 +295,7 @@ def test_rows_served_before_the_model_was_fitted_anew():
     model = with_intervals(ScInOLRegressor()).partial_fit(X, y)
     late = model.row_by_row().with_late_labels()
     late.predict_interval_one(X[0], 0)
-    model.set_params(coverage=[0.5, 0.9]).fit(X, y)
+    model.set_params(confidence_level=[0.5, 0.9]).fit(X, y)
     twin = deepcopy(model)
     late.learn_one(0, y[0])
     assert_identical(learned(model), learned(twin.partial_fit(X[:1], y[:1])))
@@ -572,7 +572,9 @@ def test_levels():
     asked = model.predict_interval(X)
     assert_array_equal(model.predict_interval(X, 0.5), asked[..., 0])
     assert_array_equal(model.predict_interval(X, [0.9, 0.7]), asked[..., [2, 1]])
-    with pytest.raises(ValueError, match=r"coverage=0.8 was not learned: the levels"):
+    with pytest.raises(
+        ValueError, match=r"confidence_level=0.8 was not learned: the levels"
+    ):
         model.predict_interval(X, 0.8)
 
 
@@ -580,7 +582,7 @@ def test_levels():
     "coverage", [0.0, 1.0, [], [0.5, 1.0], [[0.5]], [0.5, 0.5], [0.6, 0.5]]
 )
 def test_bad_coverage(coverage):
-    with pytest.raises(ValueError, match="coverage"):
+    with pytest.raises(ValueError, match="confidence_level"):
         with_intervals(ScInOLRegressor(), coverage).partial_fit([[1.0]], [1.0])
 
 
@@ -662,7 +664,8 @@ def test_pipelines():
         lower, upper = said[50:].T
         assert abs(np.mean((lower <= y[50:]) & (y[50:] <= upper)) - 0.8) < 0.06
     assert_array_equal(
-        last.predict_interval(rows, coverage=[0.8])[..., 0], last.predict_interval(rows)
+        last.predict_interval(rows, confidence_level=[0.8])[..., 0],
+        last.predict_interval(rows),
     )
     assert not hasattr(make_online_pipeline(ScInOLRegressor()), "predict_interval")
 
@@ -770,7 +773,7 @@ def test_merging(estimator):
     with pytest.raises(AttributeError, match="holds for each of the models"):
         merged.coverage_bound()
     other = with_intervals(estimator, 0.9).partial_fit(X[:9], y[:9])
-    with pytest.raises(ValueError, match="coverage differs"):
+    with pytest.raises(ValueError, match="confidence_level differs"):
         merge_models([start, other])
     last = with_intervals(ScInOLRegressor())
     pipelines = [make_online_pipeline(TableEncoder(), last) for _ in "ab"]

@@ -53,8 +53,8 @@ def weights(n):
     return np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
 
 
-def with_sets(estimator, coverage=0.8):
-    return OnlineConformalClassifier(clone(estimator), coverage=coverage)
+def with_sets(estimator, level=0.8):
+    return OnlineConformalClassifier(clone(estimator), confidence_level=level)
 
 
 def learned(model):
@@ -69,7 +69,7 @@ def _learned(estimator):
         return [_learned(step) for _, step in estimator.steps if step != "passthrough"]
     if isinstance(estimator, HedgeClassifier):
         experts = [comparisons.learned(each) for each in estimator.estimators_]
-        return [experts, estimator.weights_, estimator.level_weights_]
+        return [experts, estimator.weights_, estimator.pool_weights_]
     return comparisons.learned(estimator)
 
 
@@ -417,7 +417,9 @@ def test_levels():
     asked = model.predict_set(X)
     assert_array_equal(model.predict_set(X, 0.5), asked[..., 0])
     assert_array_equal(model.predict_set(X, [0.9, 0.7]), asked[..., [2, 1]])
-    with pytest.raises(ValueError, match=r"coverage=0.8 was not learned: the levels"):
+    with pytest.raises(
+        ValueError, match=r"confidence_level=0.8 was not learned: the levels"
+    ):
         model.predict_set(X, 0.8)
 
 
@@ -515,7 +517,7 @@ def test_pipelines():
         inside = said[np.arange(300), (y == "yes") * 1]
         assert abs(inside[50:].mean() - 0.8) < 0.06
     assert_array_equal(
-        last.predict_set(rows, coverage=[0.8])[..., 0], last.predict_set(rows)
+        last.predict_set(rows, confidence_level=[0.8])[..., 0], last.predict_set(rows)
     )
     assert not hasattr(make_online_pipeline(ScInOLClassifier()), "predict_set")
 
@@ -648,7 +650,7 @@ def test_merging(estimator):
     with pytest.raises(AttributeError, match="holds for each of the models"):
         merged.coverage_bound()
     other = with_sets(estimator, 0.9).partial_fit(X[:9], y[:9], [0, 1, 2])
-    with pytest.raises(ValueError, match="coverage differs"):
+    with pytest.raises(ValueError, match="confidence_level differs"):
         merge_models([start, other])
 
 

@@ -74,7 +74,7 @@ def test_weights_that_span_eight_digits(name):
 @pytest.mark.slow
 def test_intervals_of_features_that_repeat_values():
     X, y = load_diabetes(return_X_y=True)
-    model = OnlineConformalRegressor(ScInOLRegressor(), coverage=0.5)
+    model = OnlineConformalRegressor(ScInOLRegressor(), confidence_level=0.5)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(len(y)) if seed else ...
         keywords = {"method": "predict_interval"}

@@ -71,7 +71,7 @@ LONGER = {
     BaselineRegressor: {"n_iter_no_change": 1, "tol": 0.05},
     DFEGRegressor: {"max_iter": 30, "tol": None},
     **{key: {} for key in NEIGHBORS},
-    **{key: {"n_trees": 3} for key in FORESTS},
+    **{key: {"n_estimators": 3} for key in FORESTS},
     OnlineNewtonClassifier: {**SHORT, "max_iter": 2},
     OnlineNewtonRegressor: {**SHORT, "max_iter": 2},
 }

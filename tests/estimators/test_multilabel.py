@@ -142,7 +142,7 @@ def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
     model = HedgeClassifier(exclude=["neighbors", "forest"]).partial_fit(X, Y)
     _, models = alone(model, X, Y)
-    for name in "weights_", "expert_losses_", "level_weights_", "pool_coef_":
+    for name in "weights_", "expert_losses_", "pool_weights_", "pool_coef_":
         expected = np.stack([getattr(each, name) for each in models])
         assert_close(getattr(model, name), expected, 1e-12)
     bounds = [each.regret_bound_ for each in models]

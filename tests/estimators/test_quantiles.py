@@ -456,10 +456,10 @@ def test_experts_have_weights_for_each_quantile(caplog):
     X, y, _ = noisy()
     estimator = HedgeRegressor(loss="quantile", exclude=["random_features"])
     model, singles = assert_learns_each_as_alone(estimator, X, y)
-    for name in "weights_", "level_weights_", "pool_coef_", "expert_losses_":
+    for name in "weights_", "pool_weights_", "pool_coef_", "expert_losses_":
         expected = [getattr(each, name) for each in singles]
         np.testing.assert_array_equal(getattr(model, name), expected)
-    for name in "weights_curve_", "level_weights_curve_":
+    for name in "weights_curve_", "pool_weights_curve_":
         points, curve = getattr(model, name)
         np.testing.assert_array_equal(points, getattr(singles[0], name)[0])
         expected = np.stack([getattr(each, name)[1] for each in singles], axis=1)

@@ -1095,7 +1095,7 @@ def test_plot_of_weights(pyplot):
     pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
     assert len(display.areas_) == 20
-    of_levels = model.level_weights_curve_[1][:, 1]
+    of_levels = model.pool_weights_curve_[1][:, 1]
     of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
     assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))
     assert_allclose(display.weights.sum(axis=1), 1.0)

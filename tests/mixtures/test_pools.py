@@ -184,7 +184,7 @@ def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
             reference.update(*((rounds, c[r]) if switching else (rounds * c[r],)))
     expected = np.log(expected) if classifies else np.array(expected)
     assert_close(actual, expected, 1e-9)
-    assert_allclose(model.level_weights_.sum(), 1.0)
+    assert_allclose(model.pool_weights_.sum(), 1.0)
 
 
 class Witness(ClassifierMixin, BaseEstimator):
@@ -248,23 +248,23 @@ def test_pools_are_surer_than_experts_who_know_different_things():
 def test_weights_of_levels_and_pools(engine):
     X, y = stream("log_loss", 1)
     model = HedgeClassifier(EXPERTS[True]).partial_fit(X, y, classes=[0, 1])
-    assert model.level_weights_.shape == (4,)
-    assert_allclose(model.level_weights_.sum(), 1.0)
+    assert model.pool_weights_.shape == (4,)
+    assert_allclose(model.pool_weights_.sum(), 1.0)
     assert model.pool_coef_.shape == (3, 4)
-    points, curve = model.level_weights_curve_
+    points, curve = model.pool_weights_curve_
     assert curve.shape == (len(points), 4)
     assert_array_equal(points, model.weights_curve_[0])
     assert_allclose(curve[0], [0.5, 1 / 6, 1 / 6, 1 / 6])
-    assert_array_equal(curve[-1], model.level_weights_)
+    assert_array_equal(curve[-1], model.pool_weights_)
     X, y = stream("absolute_error", 2)
     model = HedgeRegressor(EXPERTS[False]).partial_fit(X, y)
-    assert model.level_weights_.shape == (2, 4)
+    assert model.pool_weights_.shape == (2, 4)
     assert model.pool_coef_.shape == (2, 3, 4)
     assert_allclose(model.pool_coef_.sum(axis=2), 1.0)
-    assert model.level_weights_curve_[1].shape == (len(points), 2, 4)
+    assert model.pool_weights_curve_[1].shape == (len(points), 2, 4)
 
 
-@pytest.mark.parametrize("name", ["level_weights_", "pool_coef_"])
+@pytest.mark.parametrize("name", ["pool_weights_", "pool_coef_"])
 def test_without_pools(name):
     X, y = stream("log_loss", 1)
     with pytest.raises(NotFittedError):

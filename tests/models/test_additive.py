@@ -510,7 +510,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     ]
     w = model.weights_.reshape(n_outputs, -1)[-1]
     of_pools = model.pool_coef_.reshape(n_outputs, 3, -1)[-1]
-    of_levels = model.level_weights_.reshape(n_outputs, -1)[-1]
+    of_levels = model.pool_weights_.reshape(n_outputs, -1)[-1]
     of_pools = of_pools[:, :1] * w + of_pools[:, 1:]
     w = of_levels @ np.vstack([w, of_pools])
     pairs = zip(w, of_experts, with_terms, strict=True)

@@ -296,7 +296,7 @@ def test_links_that_make_no_tree(way, estimator, engine):
 
 def test_parameters_of_a_forest():
     X, y, kind = stream(MondrianForestClassifier)
-    wrong = {"n_trees": 0, "step": 0.0, "dirichlet": -1.0, "max_nodes": 0}
+    wrong = {"n_estimators": 0, "step": 0.0, "dirichlet": -1.0, "max_nodes": 0}
     for name, value in wrong.items():
         with pytest.raises(ValueError, match=f"The '{name}' parameter"):
             MondrianForestClassifier(**{name: value}).partial_fit(X, y, **kind)

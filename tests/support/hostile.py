@@ -661,7 +661,7 @@ PARAMETERS = {
     "n_jobs": [None, 1],
     "n_neighbors": [1, 3, 10, 10**12],
     "window": [1, 2, 7, 64, 65, 10**12],
-    "n_trees": [1, 3],
+    "n_estimators": [1, 3],
     "step": SCALES,
     "dirichlet": [None, *SCALES],
     "max_nodes": [1, 2, 7, 64, 65, 10**12],
@@ -676,7 +676,7 @@ COMPILED |= {"warm_start", "tol", "class_weight", "new_classes"}
 COMPILED |= {
     "n_neighbors",
     "window",
-    "n_trees",
+    "n_estimators",
     "step",
     "dirichlet",
     "max_nodes",

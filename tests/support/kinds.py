@@ -166,7 +166,7 @@ KINDS = {
     "intervals": Kind(
         OnlineConformalRegressor(
             HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)),
-            coverage=[0.5, 0.9],
+            confidence_level=[0.5, 0.9],
         ),
         2,
     ),

@@ -41,5 +41,5 @@ def make(estimator, **parameters):
     """Return an estimator of little memory."""
     if estimator in NEIGHBORS:
         return estimator(**{"n_neighbors": 3, "window": 70, **parameters})
-    small = {"n_trees": 3, "max_nodes": 90, "random_state": 0}
+    small = {"n_estimators": 3, "max_nodes": 90, "random_state": 0}
     return estimator(**small | parameters)

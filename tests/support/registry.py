@@ -68,7 +68,9 @@ NEIGHBORS = [
 
 #: Public estimators of forests.
 FORESTS = [
-    public for public in PUBLIC_ESTIMATORS if "n_trees" in signature(public).parameters
+    public
+    for public in PUBLIC_ESTIMATORS
+    if "n_estimators" in signature(public).parameters
 ]
 
 #: Public estimators whose `fit` learns each row once.
