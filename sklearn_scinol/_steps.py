@@ -12,7 +12,7 @@ from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
 from .estimators.late_labels import ServedRow
-from .estimators.rows import RowByRow, chunk_of, read_row, row_of
+from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
 from .preprocessing.stream import StreamTransformer
 
 

@@ -27,13 +27,13 @@ from ._invariants import check_parts
 from ._locks import SharedByThreads
 from ._optional import import_optional
 from ._shards import Origins
-from .advice.adahedge import AdaHedgeState
-from .advice.fixed_share import FixedShareState
 from .blocks import Slots
 from .conformal.offsets import Offsets
 from .conformal.thresholds import Thresholds
 from .learners.interval_ends import ErrorSizes, IntervalEnds
 from .learners.set_thresholds import SetThresholds
+from .mixing.adahedge import AdaHedgeState
+from .mixing.fixed_share import FixedShareState
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel

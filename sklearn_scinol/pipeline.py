@@ -34,7 +34,7 @@ from ._steps import (
 )
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.labels import as_indicators, is_multilabel
-from .estimators.rows import RowByRow
+from .estimators.row_by_row import RowByRow
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
 from .tables.dense import Targets

@@ -21,7 +21,7 @@ from ..estimators.parameters import PROBABILITIES
 from ..estimators.validation import ALLOW_ZERO_WEIGHTS
 from ..models.weights import check_not_all_zero
 from .levels import Levels
-from .rows import predicts_by_row
+from .row_by_row import predicts_by_row
 
 # Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
 CHUNK_ROWS = 100

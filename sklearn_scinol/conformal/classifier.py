@@ -18,11 +18,11 @@ from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
-from ..estimators.rows import RowByRow
+from ..estimators.row_by_row import RowByRow
 from ..mixtures.classifier import HedgeClassifier
 from ..tables.frames import check_not_missing
 from .base import ConformalEstimator
-from .rows import ConformalRows
+from .row_by_row import ConformalRows
 from .thresholds import Thresholds, log_odds_against
 
 SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]

@@ -23,14 +23,14 @@ from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.regressor import MAX_TARGET, check_size
-from ..estimators.rows import RowByRow
+from ..estimators.row_by_row import RowByRow
 from ..mixtures.model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .base import ConformalEstimator
 from .offsets import Offsets
-from .rows import ConformalRows
+from .row_by_row import ConformalRows
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64

@@ -31,7 +31,7 @@ from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .invariants import InvariantsMixin
 from .merging import MergingMixin
-from .rows import EstimatorRows, RowByRow
+from .row_by_row import EstimatorRows, RowByRow
 from .validation import ValidationMixin
 
 # Minimum number of rows to hold out with early_stopping="auto".

@@ -17,7 +17,7 @@ from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
 
 if TYPE_CHECKING:
-    from .rows import RowByRow, RowLike
+    from .row_by_row import RowByRow, RowLike
 
 
 class ServedRow(NamedTuple):

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples
 
 from .._validation import without_names
 from ..estimators.base import OnlineEstimator
-from ..estimators.rows import chunk_of, row_of
+from ..estimators.row_by_row import chunk_of, row_of
 from ..views import dense_view_of
 from .scores import _Rows
 

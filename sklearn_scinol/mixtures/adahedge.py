@@ -5,8 +5,8 @@ import math
 import numpy as np
 
 from .._invariants import ROUNDING
-from ..advice import adahedge
-from ..advice.adahedge import AdaHedgeState
+from ..mixing import adahedge
+from ..mixing.adahedge import AdaHedgeState
 from .expert_weights import ExpertWeights
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
-from ..advice import fixed_share
-from ..advice.fixed_share import FixedShareState
+from ..mixing import fixed_share
+from ..mixing.fixed_share import FixedShareState
 from .expert_weights import ExpertWeights
 
 # The largest learning rate; the smallest is its inverse.

@@ -21,7 +21,7 @@ from .._validation import NamedChunk, add_advice, check_not_masked, without_name
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
-from ..estimators.rows import chunk_of, row_of
+from ..estimators.row_by_row import chunk_of, row_of
 from ..tables.dense import Targets
 
 

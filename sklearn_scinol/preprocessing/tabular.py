@@ -10,13 +10,13 @@ from scipy import sparse
 from .._validation import check_not_masked, names_error
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.rows import SparseRow, row_of
+from ..estimators.row_by_row import SparseRow, row_of
 from ..tables.columns import COMBINED_KINDS
 from ..tables.dense import SMOOTH, DenseView
 from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
-from ..tables.row import row_encoder
+from ..tables.row_encoder import row_encoder
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
 from ..views import TableRows
 from .stream import TargetTransformer

@@ -13,7 +13,7 @@ from .base import Hashed, key_of_text, keys_of_values
 from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS
-from .row import forget_row_encoder
+from .row_encoder import forget_row_encoder
 from .strings import Strings, unique
 
 # Maximum number of columns for the values of a column, which dates have.

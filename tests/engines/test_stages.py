@@ -11,7 +11,6 @@ from support import naive_hedge
 
 from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol._shards import Shards
-from sklearn_scinol.advice.adahedge import AdaHedgeState
 from sklearn_scinol.blocks import (
     Block,
     CSRRows,
@@ -23,6 +22,7 @@ from sklearn_scinol.blocks import (
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.learners import ScInOL2
 from sklearn_scinol.losses import CrossEntropy, Huber
+from sklearn_scinol.mixing.adahedge import AdaHedgeState
 from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.transforms.features import FeatureTransform

@@ -19,8 +19,8 @@ from support import naive_hedge
 from support.registry import compiled, seeds
 
 from sklearn_scinol import config_context
-from sklearn_scinol.advice import adahedge, fixed_share
 from sklearn_scinol.experts import AdaHedge, FixedShare
+from sklearn_scinol.mixing import adahedge, fixed_share
 
 RNG = np.random.default_rng(0)
 UNIFORM = RNG.random((60, 5))

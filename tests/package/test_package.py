@@ -117,7 +117,7 @@ ROOMS = [
     "blocks",
     "losses",
     "learners",
-    "advice",
+    "mixing",
     "transforms",
     "engines",
     "config",

@@ -15,7 +15,7 @@ from support.public_api import public_objects
 import sklearn_scinol
 from sklearn_scinol import ScInOLClassifier, config
 from sklearn_scinol.engines import ENGINES
-from sklearn_scinol.estimators.rows import RowByRow
+from sklearn_scinol.estimators.row_by_row import RowByRow
 from sklearn_scinol.inspection import TermsDisplay
 from sklearn_scinol.preprocessing import table
 from sklearn_scinol.streams import read_table, reading
@@ -160,7 +160,7 @@ MYPY_SAYS = [
     'Revealed type is "numpy.ndarray[',
     'Revealed type is "numpy.ndarray[',
     'Revealed type is "float"',
-    'Revealed type is "sklearn_scinol.estimators.rows.RowByRow"',
+    'Revealed type is "sklearn_scinol.estimators.row_by_row.RowByRow"',
     'Revealed type is "tuple[numpy.ndarray[',
     'Revealed type is "sklearn_scinol.pipeline.OnlinePipeline"',
     'Unexpected keyword argument "los" for "ScInOLRegressor"',

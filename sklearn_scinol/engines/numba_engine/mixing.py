@@ -9,9 +9,9 @@ from functools import cache, singledispatch
 import numpy as np
 
 from ... import _portable
-from ...advice import adahedge, fixed_share, pooling
-from ...advice.adahedge import AdaHedgeState
-from ...advice.fixed_share import FixedShareState
+from ...mixing import adahedge, fixed_share, probabilities
+from ...mixing.adahedge import AdaHedgeState
+from ...mixing.fixed_share import FixedShareState
 from .compiling import STRICT, compiled
 from .unowned import unowned
 
@@ -217,7 +217,7 @@ def mix_call(kind, predictions, weights):
 def means(kind, mean):
     """Convert sums of the loop to predictions of the mixture."""
     if kind == "log_odds":
-        return np.ascontiguousarray(pooling.odds_ratio(mean[::2], mean[1::2]).T)
+        return np.ascontiguousarray(probabilities.odds_ratio(mean[::2], mean[1::2]).T)
     return np.ascontiguousarray((mean if kind == "mean" else np.log(mean)).T)
 
 
@@ -237,7 +237,7 @@ def _mixing_loop(kind):
             for k in range(predictions.shape[2]):
                 weights_of(e, k, weights, w)
                 for r in range(predictions.shape[1]):
-                    of_class, of_other = pooling.probabilities(predictions[e, r, k])
+                    of_class, of_other = probabilities.of_log_odds(predictions[e, r, k])
                     mean[2 * k, r] += w[r] * of_class
                     mean[2 * k + 1, r] += w[r] * of_other
 
@@ -249,7 +249,7 @@ def _mixing_loop(kind):
             for r in range(predictions.shape[1]):
                 _portable.softmax(predictions[e, r], share)
                 for k in range(n_outputs):
-                    p = _portable.larger(share[k], pooling.MIN_PROBABILITY)
+                    p = _portable.larger(share[k], probabilities.MIN_PROBABILITY)
                     mean[k, r] += w[r] * p
 
     loops = {

@@ -6,9 +6,9 @@ import numpy as np
 from scipy.special import softmax
 
 from ..._portable import difference
-from ...advice import adahedge, fixed_share, pooling
-from ...advice.adahedge import AdaHedgeState
-from ...advice.fixed_share import FixedShareState
+from ...mixing import adahedge, fixed_share, probabilities
+from ...mixing.adahedge import AdaHedgeState
+from ...mixing.fixed_share import FixedShareState
 
 
 @singledispatch
@@ -115,11 +115,11 @@ def mix(kind, predictions, weights):
     mean = 0.0
     for p, weight in zip(predictions, np.moveaxis(weights, 2, 0), strict=True):
         if kind == "log_odds":
-            p = np.stack(pooling.probabilities(p))
+            p = np.stack(probabilities.of_log_odds(p))
         elif kind == "softmax":
             p = softmax(p, axis=1)
-            p = np.maximum(p, pooling.MIN_PROBABILITY)
+            p = np.maximum(p, probabilities.MIN_PROBABILITY)
         mean = mean + weight.T * p
     if kind == "log_odds":
-        return pooling.odds_ratio(*mean)
+        return probabilities.odds_ratio(*mean)
     return np.log(mean) if kind == "softmax" else mean

@@ -8,7 +8,7 @@ from .._portable import chosen, exp, larger
 MIN_PROBABILITY = 1e-300
 
 
-def probabilities(log_odds):
+def of_log_odds(log_odds):
     """Probabilities of two classes, both accurate if tiny."""
     odds = exp(-np.abs(log_odds))
     likely = 1.0 / (1.0 + odds)

@@ -6,7 +6,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._validation import without_names
 from ..estimators.late_labels import ServedRow
-from ..estimators.rows import RowByRow, chunk_of, is_sparse, read_row, sparse_row
+from ..estimators.row_by_row import RowByRow, chunk_of, is_sparse, read_row, sparse_row
 
 
 def predicts_by_row(estimator):

@@ -1,1 +1,0 @@
-"""Prediction with expert advice: formulas and states of mixing weights."""

@@ -1,0 +1,1 @@
+"""Formulas of mixtures: weights of experts and their states, means of probabilities."""
