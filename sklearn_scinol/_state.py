@@ -1,6 +1,7 @@
 """State that learning changes, and how what it was before is restored."""
 
 from functools import partial
+from operator import is_
 from weakref import ref
 
 import numpy as np
@@ -98,7 +99,8 @@ def checkpoint(part, X=None, features=None):
             elif isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
                 value = attributes[name] = _writable(value)
                 if name not in kind._undone:
-                    arrays += [(a, ..., a.copy(order="K")) for a in value]
+                    of_tuple = [each for each in value if isinstance(each, np.ndarray)]
+                    arrays += [(a, ..., a.copy(order="K")) for a in of_tuple]
         if kind._undo is not Part._undo:
             undo.append(each._undo(seen))
         saved.append((attributes, attributes.copy()))
@@ -156,13 +158,12 @@ def _writable(value):
     if isinstance(value, np.ndarray):
         return as_writable(value)
     if isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
-        if all([type(each) is np.ndarray and each.flags.writeable for each in value]):
-            return value
-        arrays = [
+        changed = [
             as_writable(each) if isinstance(each, np.ndarray) else each
             for each in value
         ]
-        return getattr(value, "_make", tuple)(arrays)
+        if not all(map(is_, changed, value)):
+            return getattr(value, "_make", tuple)(changed)
     return value
 
 

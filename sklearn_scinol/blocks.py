@@ -25,6 +25,11 @@ class CSRRows(NamedTuple):
     indptr: np.ndarray  # int32
 
 
+def run(function, *arguments):
+    """Call a function, which engines that record calls put off; see :class:`Engine`."""
+    function(*arguments)
+
+
 def as_read_only(array):
     """Return an array in C order that engines cannot change."""
     array = np.require(array, requirements="CAE")

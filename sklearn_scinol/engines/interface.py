@@ -42,6 +42,12 @@ class Engine(Protocol):
     Recorder: type | None
     share_compiling: Callable | None
 
+    def run(self, function, *arguments):
+        """Call a function that fills or changes arrays, between calls of the engine.
+
+        A :class:`Recorder` puts it off, as all calls.
+        """
+
     def norm(self, values):
         """Bound absolute values from above; NaN or infinity if a value is not finite.
 
@@ -320,33 +326,34 @@ class Engine(Protocol):
             Filled with the thresholds before each row.
         """
 
-    def compute_losses(self, loss, block, predictions, total):
+    def compute_losses(self, loss, block, predictions, numbers):
         """Compute the losses of predictions.
+
+        Parameters
+        ----------
+        loss : Loss
+        block : Block
+        predictions : ndarray of shape (n, K)
+        numbers : ndarray of shape (2,)
+            All losses times their given weights are added to the second, one by one.
 
         Returns
         -------
         losses : ndarray of shape (n, K), or (n, 1) for a joint loss
-        total : float
-            The sum of all losses by their given weights, added to `total` one by one.
         """
 
-    def learn_rounds(self, state, losses, c):
+    def learn_rounds(self, state, losses, c, weights):
         """Learn from rounds of experts' losses.
 
         Parameters
         ----------
         state : AdaHedgeState or FixedShareState
+            Changed.
         losses : ndarray of shape (n, K)
-            Multiplied by their weights already.
         c : ndarray of shape (n,)
-            The weights of the rounds, positive.
-
-        Returns
-        -------
-        state : AdaHedgeState or FixedShareState
-            With new numbers; its arrays are changed.
+            The weights of the rounds; those of weight 0 are not learned.
         weights : ndarray of shape (n, K)
-            The weights before each round.
+            Filled with the weights of experts before each round.
         """
 
     def mix(self, kind, predictions, weights):

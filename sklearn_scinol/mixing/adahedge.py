@@ -29,14 +29,36 @@ MAX_EXPONENT = 746.0
 class AdaHedgeState(NamedTuple):
     """State of AdaHedge."""
 
-    log_K: float
     lead: np.ndarray  # (K,), cumulative losses less the smallest of them
     weights: np.ndarray  # (K,)
     totals: np.ndarray  # (K,), cumulative losses as they are
-    gap: float  # sum of the mixability gaps
-    loss: float  # sum of the losses of the mixture
-    largest_range: float  # of a round: the largest loss less the smallest
-    norm_of_ranges: float  # root of the sum of their squares
+    numbers: np.ndarray  # (5,), in the order of the properties
+    log_K: float
+
+    @property
+    def t(self):
+        """Number of rounds."""
+        return self.numbers.item(0)
+
+    @property
+    def gap(self):
+        """Sum of the mixability gaps."""
+        return self.numbers.item(1)
+
+    @property
+    def loss(self):
+        """Sum of the losses of the mixture."""
+        return self.numbers.item(2)
+
+    @property
+    def largest_range(self):
+        """Largest difference between the largest and the smallest loss of a round."""
+        return self.numbers.item(3)
+
+    @property
+    def norm_of_ranges(self):
+        """Root of the sum of the squares of these differences."""
+        return self.numbers.item(4)
 
 
 @exact

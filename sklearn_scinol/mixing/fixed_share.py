@@ -52,17 +52,34 @@ MAX_EXPONENT = 700.0
 class FixedShareState(NamedTuple):
     """State of fixed share with `A` shares and `K` experts."""
 
-    mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
-    log_paths: float  # ln(A K)
     shares: np.ndarray  # (A,)
     of_shares: np.ndarray  # (A,), weights of the shares
     of_experts: np.ndarray  # (A, K), weights of the experts for each share
     weights: np.ndarray  # (K,), weights of the experts for all shares
     totals: np.ndarray  # (K,), cumulative losses
-    t: float  # number of rounds
-    scale: float  # 1 / eta of the next round
-    gap: float  # sum of the mixability gaps
-    loss: float  # sum of the losses of the mixture
+    numbers: np.ndarray  # (4,), in the order of the properties
+    mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
+    log_paths: float  # ln(A K)
+
+    @property
+    def t(self):
+        """Number of rounds."""
+        return self.numbers.item(0)
+
+    @property
+    def gap(self):
+        """Sum of the mixability gaps."""
+        return self.numbers.item(1)
+
+    @property
+    def loss(self):
+        """Sum of the losses of the mixture."""
+        return self.numbers.item(2)
+
+    @property
+    def scale(self):
+        """1 / eta of the next round."""
+        return self.numbers.item(3)
 
 
 @exact

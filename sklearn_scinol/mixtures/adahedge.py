@@ -106,10 +106,7 @@ class AdaHedge(ExpertWeights):
             lead=np.zeros(K),
             weights=np.full(K, 1.0 / K),
             totals=np.zeros(K),
-            gap=0.0,
-            loss=0.0,
-            largest_range=0.0,
-            norm_of_ranges=0.0,
+            numbers=np.zeros(5),
         )
 
     def _merged_state(self, shards):
@@ -119,16 +116,13 @@ class AdaHedge(ExpertWeights):
         scale = adahedge.inverse_rate(gap, shards.start.log_K)
         with np.errstate(all="ignore"):
             shares = adahedge.share(lead, scale)
+        norm = math.sqrt(shards.map(lambda state: state.norm_of_ranges**2).sum())
+        of_losses = gap, shards.loss.sum(), shards.largest_range.max(), norm
         return shards.start._replace(
             lead=lead,
             weights=shares / shares.sum(),
             totals=totals,
-            gap=gap,
-            loss=float(shards.loss.sum()),
-            largest_range=float(shards.largest_range.max()),
-            norm_of_ranges=math.sqrt(
-                shards.map(lambda state: state.norm_of_ranges**2).sum()
-            ),
+            numbers=np.array([shards.t.sum(), *of_losses], float),
         )
 
     def __repr__(self):

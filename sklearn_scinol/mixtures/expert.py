@@ -171,13 +171,14 @@ class Expert(Part):
         fits = loss is of_mixture or identity(loss) == identity(of_mixture)
         return predictions.averaged is None and fits
 
-    def mixture_predictions(self, predictions, block):
+    def mixture_predictions(self, engine, predictions, block):
         """Return predictions for a block on the scale of the mixture, and their losses.
 
         Parameters
         ----------
+        engine : Engine
         predictions : Predictions
-            Of its linear model.
+            Of its model.
         block : Block
 
         Returns
@@ -185,16 +186,16 @@ class Expert(Part):
         predictions : ndarray of shape (n, n_outputs)
         losses : ndarray of shape (n, n_outputs or 1)
         """
-        if not predictions.all_finite:
-            self._raise_not_finite()
-        loss, scale = self.model.loss, self.mixing_scale
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
-        mixed = self._checked(scale.from_decision(predictions.reported, loss))
-        y = block.targets
+        loss, scale, reported = self.model.loss, self.mixing_scale, predictions.reported
+        y, mixed = block.targets, np.empty(reported.shape)
+        engine.run(_convert, scale, reported, loss, mixed)
         if loss.joint != scale.loss.joint:
             y = as_targets(_codes(y), scale.loss, scale.n_outputs)
-        return mixed, self._losses(mixed, block._replace(targets=y))
+            engine.run(_convert_targets, scale, block.targets, y)
+        block = block._replace(targets=y)
+        return mixed, engine.compute_losses(scale.loss, block, mixed, np.zeros(2))
 
     def record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the estimator's curve."""
@@ -280,7 +281,8 @@ class Expert(Part):
 
     def _losses(self, predictions, block):
         engine = get_engine(current_engine())
-        return engine.compute_losses(self.mixing_scale.loss, block, predictions, 0.0)[0]
+        loss = self.mixing_scale.loss
+        return engine.compute_losses(loss, block, predictions, np.zeros(2))
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)
@@ -304,10 +306,19 @@ class Expert(Part):
 def learn_block(experts, block, are_new):
     """Learn a block of transformed rows, with models that share a memory, or one."""
     engine = get_engine(current_engine())
+    found, given = of_block(engine, experts, block, are_new), block.weights.given
+    for expert, predictions, mixed, _ in found:
+        if not (predictions.all_finite and np.isfinite(mixed).all()):
+            expert._raise_not_finite()
+    return [(expert, mixed, losses, given) for expert, _, mixed, losses in found]
+
+
+def of_block(engine, experts, block, are_new=True):
+    """Let models learn a block; return what each predicted, and for the mixture."""
     models = [expert.model for expert in experts]
     of_experts = models[0].learn_together(engine, models, block, are_new)
     return [
-        (expert, *expert.mixture_predictions(predictions, block), block.weights.given)
+        (expert, predictions, *expert.mixture_predictions(engine, predictions, block))
         for expert, predictions in zip(experts, of_experts, strict=True)
     ]
 
@@ -336,6 +347,16 @@ def _in_double(X):
     scikit-learn's linear models keep to that of their first rows, and fail with others.
     """
     return X.astype(np.float64, copy=False)
+
+
+def _convert(scale, reported, loss, mixed):
+    """Fill predictions on the scale of a mixture from those of a model."""
+    mixed[:] = scale.from_decision(reported, loss)
+
+
+def _convert_targets(scale, y, converted):
+    """Fill targets in the form that the loss of a mixture takes."""
+    converted[:] = as_targets(_codes(y), scale.loss, scale.n_outputs)
 
 
 def _codes(y):

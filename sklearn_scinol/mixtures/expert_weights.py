@@ -31,15 +31,12 @@ class ExpertWeights(Part, ABC):
     n_experts : int
     """
 
-    _replaced = ("_state",)
-
     #: Fields of the state that are sums of losses, of which none may overflow.
     _sums: tuple[str, ...] = ("totals", "loss", "gap")
 
     def __init__(self, n_experts: int) -> None:
         check_scalar(n_experts, "n_experts", Integral, min_val=1)
         self.n_experts = int(n_experts)
-        self.n_rounds_ = 0
         self._state = self._initial_state(self.n_experts)
 
     @abstractmethod
@@ -52,6 +49,11 @@ class ExpertWeights(Part, ABC):
 
         With `n_copies`, of experts of which there are that many equal ones.
         """
+
+    @property
+    def n_rounds_(self) -> int:
+        """Number of rounds so far; those of sample weight 0 do not count."""
+        return int(self._state.t)
 
     @property
     def weights_(self) -> NDArray[np.float64]:
@@ -134,35 +136,22 @@ class ExpertWeights(Part, ABC):
         c = _check_sample_weight(
             sample_weight, rounds, dtype=np.float64, ensure_non_negative=True
         )
-        return self._learn_rounds(rounds, c).reshape(shape)
+        weights, before = np.empty(rounds.shape), self._state
+        engine, rounds = get_engine(current_engine()), np.array(rounds, order="C")
+        try:
+            self._state = deepcopy(before)  # others may have the arrays
+            engine.learn_rounds(self._state, rounds, c, weights)
+            self._check_finite()
+        except BaseException:
+            self._state = before
+            raise
+        return weights.reshape(shape)
 
-    def _learn_rounds(self, losses, c, engine=None):
-        """Learn rounds that were checked; return the weights before each.
-
-        Rounds of weight 0 count for nothing. None stands for the configured engine.
-        """
-        if c.size == 1 and c.item() == 1.0:  # a single row has no time to lose
-            rounds = np.array(losses, order="C")
-        elif np.count_nonzero(c) < c.size:
-            learned = c > 0.0
-            charged = self._learn_rounds(losses[learned], c[learned], engine)
-            return np.vstack([charged, self.weights_])[np.cumsum(learned) - learned]
-        else:
-            with np.errstate(all="ignore"):
-                rounds = np.multiply(losses, c[:, np.newaxis], order="C")
-        engine = engine or get_engine(current_engine())
-        state, charged = engine.learn_rounds(self._copied_state(), rounds, c)
-        if not self._are_finite(state):
+    def _check_finite(self):
+        """Raise ValueError if the sums of losses are too large."""
+        state = self._state
+        if not all([_is_finite(getattr(state, name)) for name in self._sums]):
             raise ValueError("The sums of losses are too large for dtype('float64').")
-        self._state = state
-        self.n_rounds_ += len(losses)
-        return charged
-
-    def _copied_state(self):
-        """Return a copy of the state that engines can change."""
-        return self._state._make(
-            [part if isinstance(part, float) else part.copy() for part in self._state]
-        )
 
     @classmethod
     def _merged(cls, shards):
@@ -172,7 +161,6 @@ class ExpertWeights(Part, ABC):
         they count as the evidence of one of them.
         """
         merged = deepcopy(shards.start)
-        merged.n_rounds_ = int(shards.map(lambda hedge: hedge.n_rounds_).sum())
         merged._state = merged._merged_state(shards.map(lambda hedge: hedge._state))
         return merged
 
@@ -183,14 +171,11 @@ class ExpertWeights(Part, ABC):
     def _invariants(self):
         state, K = self._state, self.n_experts
         yield "n_experts is a number of experts", is_count(K, 1)
-        yield "n_rounds_ is a number of rounds", is_count(self.n_rounds_)
+        yield "t is a number of rounds", state.t >= 0.0 and state.t % 1 == 0.0
         yield "each expert has a weight", state.weights.shape == (K,)
         yield from same_structure(state, self._initial_state(K), "state")
         for name, value in zip(state._fields, state, strict=True):
             yield f"{name} is finite", np.isfinite(value)
-
-    def _are_finite(self, state):
-        return all([_is_finite(getattr(state, name)) for name in self._sums])
 
 
 def _is_finite(value):

@@ -173,10 +173,7 @@ class FixedShare(ExpertWeights):
             of_experts=np.full((A, K), 1.0 / K),
             weights=np.full(K, 1.0 / K),
             totals=np.zeros(K),
-            t=0.0,
-            scale=0.0,
-            gap=0.0,
-            loss=0.0,
+            numbers=np.zeros(4),
         )
 
     def _merged_state(self, shards):
@@ -204,10 +201,7 @@ class FixedShare(ExpertWeights):
             of_experts=of_experts,
             weights=of_shares @ of_experts,
             totals=shards.totals.sum(),
-            t=float(shards.t.sum()),
-            scale=scale,
-            gap=gap,
-            loss=float(shards.loss.sum()),
+            numbers=np.array([shards.t.sum(), gap, shards.loss.sum(), scale], float),
         )
 
     def __repr__(self):
@@ -244,7 +238,6 @@ class FixedShare(ExpertWeights):
     def _invariants(self):
         yield from super()._invariants()
         state, K, A = self._state, self.n_experts, len(fixed_share.SHARES)
-        yield "t is the number of rounds", state.t == self.n_rounds_
         yield "shares are SHARES", state.shares == fixed_share.SHARES
         yield "log_paths is ln(A K)", math.isclose(state.log_paths, math.log(A * K))
         rate = self.learning_rate

@@ -37,7 +37,7 @@ from .expert import (
 from .fixed_share import FixedShare
 from .mixing_scale import MixingScale
 from .parallel import workers
-from .second_level import SecondLevel
+from .second_level import SecondLevel, stack
 from .session import MixtureSession
 from .target_range import TargetRange
 
@@ -208,8 +208,10 @@ class MixtureModel(Model):
                     of_call.append(of_block)
                 block = self.block(blocks[0])
                 predictions = self.learn_predictions(
-                    engine, block, np.stack(predictions), np.stack(losses), are_new
+                    engine, block, predictions, losses, are_new
                 )
+                for hedge in self._all_hedges:
+                    hedge._check_finite()
                 yield Learned(rows, predictions, bool(np.isfinite(predictions).all()))
 
     def _count_rows(self, chunk, groups, rows):
@@ -239,8 +241,9 @@ class MixtureModel(Model):
         ----------
         engine : Engine
         block : Block
-        predictions : ndarray of shape (n_experts, n, n_outputs)
-        losses : ndarray of shape (n_experts, n, n_outputs or 1)
+        predictions : list of ndarray of shape (n, n_outputs)
+            Of the experts.
+        losses : list of ndarray of shape (n, n_outputs or 1)
         are_new : bool
             See :meth:`learn`.
 
@@ -248,82 +251,106 @@ class MixtureModel(Model):
         -------
         mean : ndarray of shape (n, n_outputs)
         """
-        self.weight_scale.learned(block.weights)
-        limits = None
+        given, n_experts = block.weights.given, len(predictions)
+        n, n_outputs, limits, of_levels = len(given), self.n_outputs, None, []
+        engine.run(self.weight_scale.learned, block.weights)
+        stacked = stack(engine, predictions), stack(engine, losses)
         if self.target_range is not None:
-            limits = self.target_range.learn(block.targets, block.weights.given > 0.0)
-            predictions, losses = self._clip(
-                engine, block, predictions, losses, limits, are_new
-            )
-        weights = self.weights[:, np.newaxis]
-        if are_new:
-            weights = self._learn_weights(engine, losses, block.weights.given)
-        has_learned = self.t > 0
-        self.t += np.count_nonzero(block.weights.given)
+            limits = np.empty((2, n, n_outputs))
+            engine.run(self._clip, block, *stacked, limits, are_new)
+        predictions, losses = stacked
+        weights = np.empty((len(self.hedges), n, n_experts))
+        known = block
+        if not are_new:
+            nothing = block.weights._replace(given=np.zeros(n))
+            known = block._replace(weights=nothing)
+        for k, hedge in enumerate(self.hedges):
+            rounds = np.empty((n, n_experts))
+            engine.run(self._fill_rounds, k, losses, rounds)
+            engine.learn_rounds(hedge._state, rounds, known.weights.given, weights[k])
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
-        mean, of_levels = self._predict_levels(
-            engine, predictions, mean, limits, block if are_new else None
-        )
+        if self.levels:
+            mean, of_levels = self._learn_levels(
+                engine, known, predictions, mean, limits
+            )
         if self.mixing_scale.n_classes is None:
-            sums = self._learn_errors(block, mean, has_learned)
-            mixture, deviations = _recorded.get()
-            if mixture is not None and mixture._model is self:
-                deviations.append(_deviations(sums, predictions, weights, mean))
+            engine.run(self._learn_errors, block, predictions, weights, mean)
+        engine.run(self.count_learned, block.weights)
         if are_new:
-            self._record_weights(weights, of_levels, block.weights.given)
-        self._add_losses(engine, block, mean)
+            engine.run(self._record_weights, weights, of_levels, given)
+        engine.compute_losses(self.loss, block, mean, self.numbers)
         return mean
 
-    def _learn_errors(self, block, mean, has_learned):
-        """Learn squared errors; return the sums of `squared_errors` before each row."""
+    def _fill_rounds(self, k, losses, rounds):
+        """Fill the losses that a set of weights learns from: (n, n_experts)."""
+        rounds[:] = self.mixing_scale.losses_of_weights(k, losses).T
+
+    def _learn_errors(self, block, predictions, weights, mean):
+        """Learn squared errors; tell the deviations before each row, if asked to."""
         c = block.weights.given[:, np.newaxis]
-        if not has_learned:
+        if self.t == 0:
             c = np.where(np.cumsum(c > 0.0, axis=0) > 1, c, 0.0)
         steps = np.hstack([c, c * _squared(block.targets - mean)])
         sums = np.vstack([self.squared_errors, steps])
         np.cumsum(sums, axis=0, out=sums)
         self.squared_errors[:] = sums[-1]
-        return sums[:-1]
+        mixture, deviations = _recorded.get()
+        if mixture is not None and mixture._model is self:
+            deviations.append(_deviations(sums[:-1], predictions, weights, mean))
 
-    def _predict_levels(self, engine, predictions, mean, limits, block=None):
-        """Predict by both levels; the second one learns a block, if one is given.
+    def _learn_levels(self, engine, block, predictions, mean, limits):
+        """Predict by both levels, and let the second one learn.
 
         Parameters
         ----------
         engine : Engine
+        block : Block
         predictions : ndarray of shape (n_experts, n, n_outputs)
         mean : ndarray of shape (n, n_outputs)
             Of the first level.
-        limits : ndarray of shape (2, n or 1, n_outputs) or None
+        limits : ndarray of shape (2, n, n_outputs) or None
             The range to clip to.
-        block : Block, default=None
 
         Returns
         -------
         mean : ndarray of shape (n, n_outputs)
-            Of both levels, or of the first if there is no other.
+            Of both levels.
         weights : list of ndarray of shape (n, 1 + n_pools)
-            Of the levels before each row, if a block is given.
+            Of the levels before each row.
         """
-        if not self.levels:
-            return mean, []
-        means, weights, are_pooled = [], [], self.are_pooled
-        if not all(are_pooled):
-            predictions = predictions[are_pooled]
-        for k, level in enumerate(getattr(engine, "levels", self.levels)):
-            own = slice(None) if self.mixing_scale.shares_weights else slice(k, k + 1)
-            clip = None
+        of_both, weights = np.empty(mean.shape), []
+        if not all(self.are_pooled):
+            pooled = np.empty((sum(self.are_pooled), *mean.shape))
+            engine.run(np.compress, self.are_pooled, predictions, 0, pooled)
+            predictions = pooled
+        for k, level in enumerate(self.levels):
+            own, clip = self._outputs_of(k), None
             if limits is not None:
-                clip = partial(self.target_range.clip, limits=limits[:, :, own])
-            values = predictions[:, :, own], mean[:, own], clip
-            if block is None:
-                means.append(level.predict(engine, *values))
-            else:
-                of_own = self.output_of_block(block, k)
-                of_level, of_levels = level.learn(engine, of_own, *values)
-                means.append(of_level)
-                weights.append(of_levels)
-        return np.hstack(means), weights
+                clip = partial(self.target_range.clip_in_place, limits[:, :, own])
+            of_own = self.output_of_block(block, k)
+            of_level, of_levels = level.learn(
+                engine, of_own, predictions[:, :, own], mean[:, own], clip
+            )
+            engine.run(np.copyto, of_both[:, own], of_level)
+            weights.append(of_levels)
+        return of_both, weights
+
+    def _predict_levels(self, engine, predictions, mean, limits):
+        """Predict by both levels; see :meth:`_learn_levels`."""
+        if not self.levels:
+            return mean
+        means, pooled = [], predictions[self.are_pooled]
+        for k, level in enumerate(self.levels):
+            own, clip = self._outputs_of(k), None
+            if limits is not None:
+                clip = partial(self.target_range.clip_in_place, limits[:, :, own])
+            values = pooled[:, :, own], mean[:, own]
+            means.append(level.predict(engine, *values, clip))
+        return np.hstack(means)
+
+    def _outputs_of(self, k):
+        """Return the slice of outputs that a set of weights is about."""
+        return slice(None) if self.mixing_scale.shares_weights else slice(k, k + 1)
 
     def output_of_block(self, block, k):
         """Return the part of a block that is about one set of weights."""
@@ -421,23 +448,22 @@ class MixtureModel(Model):
         for level in self.levels:
             level.share_weight_scale(self.weight_scale)
 
-    def _clip(self, engine, block, predictions, losses, limits, are_new):
-        """Clip predictions to the range of the targets before each row."""
+    def _clip(self, block, predictions, losses, limits, are_new):
+        """Clip predictions to the range of the targets before each row, in place."""
+        given, engine = block.weights.given, get_engine(current_engine())
+        self.target_range.learn(block.targets, given > 0.0, limits)
         clipped = self.target_range.clip(predictions, limits)
         if np.array_equal(predictions, clipped):
-            return predictions, losses
-        charged = [
-            of_expert
-            if np.array_equal(before, after)
-            else engine.compute_losses(self.loss, block, after, 0.0)[0]
-            for before, after, of_expert in zip(
-                predictions, clipped, losses, strict=True
-            )
-        ]
-        charged = np.stack(charged)
+            return
+        before = losses.copy()
+        for of_expert, own, after in zip(losses, predictions, clipped, strict=True):
+            if not np.array_equal(own, after):
+                of_expert[:] = engine.compute_losses(
+                    self.loss, block, after, np.zeros(2)
+                )
+        predictions[:] = clipped
         if are_new:
-            self._learn_clipping(losses, charged, block.weights.given)
-        return clipped, charged
+            self._learn_clipping(before, losses, given)
 
     def _learn_clipping(self, losses, charged, c):
         """Add to `clipping` by how much losses differ from those of clipped experts."""
@@ -451,17 +477,6 @@ class MixtureModel(Model):
                 excess = np.maximum.reduce(-steps, axis=0, initial=0.0)
                 steps = np.column_stack([sums, c * np.vstack([excess, steps])])
                 sums[:] = np.minimum(np.cumsum(steps, axis=1)[:, -1], MAX_FLOAT)
-
-    def _learn_weights(self, engine, losses, c):
-        """Learn from the experts' losses; return the weights before each row.
-
-        Their shape is (n_hedges, n, n_experts).
-        """
-        weights = []
-        for k, hedge in enumerate(self.hedges):
-            rounds = self.mixing_scale.losses_of_weights(k, losses).T
-            weights.append(hedge._learn_rounds(rounds, c, engine))
-        return np.array(weights)
 
     def _record_weights(self, weights, of_levels, c):
         """Add weights of rows that were learned to the curves."""
@@ -521,6 +536,11 @@ class MixtureModel(Model):
                 yield "experts began with the mixture", has_begun == self.has_begun
             if expert.model is not None:
                 yield "the number of outputs fits", expert.model.n_outputs == n_outputs
+
+    @property
+    def _all_hedges(self):
+        """Weights of experts, and of levels."""
+        return [*self.hedges, *(level.hedge for level in self.levels)]
 
     @property
     def weights(self):
@@ -704,7 +724,7 @@ class MixtureModel(Model):
                     limits = self.target_range.clip_limits[:, np.newaxis]
                     predictions = self.target_range.clip(predictions, limits)
                 mean = engine.mix(self.mixing_scale.kind, predictions, weights)
-                p[rows], _ = self._predict_levels(engine, predictions, mean, limits)
+                p[rows] = self._predict_levels(engine, predictions, mean, limits)
                 if deviations is not None:
                     sums = self.squared_errors[np.newaxis]
                     deviations[rows] = _deviations(sums, predictions, weights, p[rows])

@@ -91,8 +91,6 @@ class SecondLevel(Part):
         engine : Engine
         block : Block
             Of the rows.
-        clip : callable, default=None
-            Clips predictions of shape (..., n, 1) to the range of targets so far.
 
         Returns
         -------
@@ -100,34 +98,24 @@ class SecondLevel(Part):
         weights : ndarray of shape (n, 1 + n_pools)
             Of first level and pools, before each row.
         """
-        first = self.normalised(first)
-        pooled, losses = self.learn_pools(engine, block, predictions, first)
-        return self.learn_levels(engine, block, [first, *pooled], losses, clip)
-
-    def learn_levels(self, engine, block, levels, losses, clip):
-        """Learn the weights of first level and pools.
-
-        Parameters
-        ----------
-        levels : list of ndarray of shape (n, n_outputs)
-            Their predictions.
-        losses : list of ndarray of shape (n, 1)
-            Of the pools; may be empty.
-
-        For the other parameters, and what is returned, see :meth:`learn`.
-        """
+        normalised, n = np.empty(first.shape), len(first)
+        engine.run(self._fill_normalised, first, normalised)
+        pooled = self.learn_pools(engine, block, predictions, normalised)
+        levels = stack(engine, [normalised, *pooled])
         if clip is not None:
-            clipped = [*clip(np.stack(levels))]
-            if not np.array_equal(levels, clipped):
-                levels, losses = clipped, []
+            engine.run(clip, levels)
+        loss = self.mixing_scale.loss
         losses = [
-            engine.compute_losses(self.mixing_scale.loss, block, p, 0.0)[0]
-            for p in levels[: len(levels) - len(losses)]
-        ] + losses
-        rounds = np.hstack([*losses[:1] * len(self.pools), *losses[1:]])
-        weights = self.hedge._learn_rounds(rounds, block.weights.given, engine)
-        weights = _of_levels(weights)
-        return self._mix(engine, levels, weights), weights
+            engine.compute_losses(loss, block, level, np.zeros(2)) for level in levels
+        ]
+        rounds, weights = np.empty((2, n, 2 * len(pooled)))
+        of_levels = np.empty((n, 1 + len(pooled)))
+        copies = [*losses[:1] * len(pooled), *losses[1:]]
+        engine.run(_put_side_by_side, copies, rounds)
+        engine.learn_rounds(self.hedge._state, rounds, block.weights.given, weights)
+        engine.run(_fill_of_levels, weights, of_levels)
+        kind = self.mixing_scale.kind
+        return engine.mix(kind, levels, of_levels[np.newaxis]), of_levels
 
     def predict(self, engine, predictions, first, clip=None):
         """Predict rows.
@@ -138,6 +126,9 @@ class SecondLevel(Part):
             Of the experts, on the scale of the mixture.
         first : ndarray of shape (n, n_outputs)
             Of the first level.
+        clip : callable, default=None
+            Clips predictions of shape (..., n, 1) to the range of targets so far, in
+            place.
         """
         first, offset, deviation = self.normalised(first), 0.0, 1.0
         if self.errors is None:
@@ -150,47 +141,51 @@ class SecondLevel(Part):
             # Not a product of BLAS, which depends on the number of rows.
             scores = np.add.reduce(F * pool.state().w[0, : F.shape[-1]], axis=-1)
             pooled.append(offset + deviation * scores.reshape(first.shape))
-        return self.mix_levels(engine, [first, *pooled], clip)
-
-    def mix_levels(self, engine, levels, clip):
-        """Mix predictions of first level and pools by their present weights."""
+        levels = np.stack([first, *pooled])
         if clip is not None:
-            levels = [*clip(np.stack(levels))]
-        return self._mix(engine, levels, self.weights[np.newaxis])
+            clip(levels)
+        weights = self.weights[np.newaxis, np.newaxis]
+        return engine.mix(self.mixing_scale.kind, levels, weights)
 
     def learn_pools(self, engine, block, predictions, first):
-        """Learn rows with all pools; return predictions before, and their losses.
-
-        Losses are returned where pools have one output.
-        """
-        loss, scale = self.mixing_scale.loss, None
+        """Learn rows with all pools; return predictions before."""
+        loss, scale, n = self.mixing_scale.loss, None, len(first)
         if loss.joint:
-            F = self.log_probabilities(predictions, first)
-            return [p.learn_classes(engine, loss, F, block) for p in self.pools], []
+            F = np.empty((n, first.shape[1], padded(1 + self.n_experts)))
+            engine.run(self._fill_log_probabilities, predictions, first, F)
+            return [p.learn_classes(engine, loss, F, block) for p in self.pools]
+        F = np.empty((n, self.pools[0].n_features))
         if self.errors is None:
-            F = self.log_probabilities(predictions, first)
+            engine.run(self._fill_log_probabilities, predictions, first, F)
         else:
-            errors = self.errors_of(block, first)
+            errors = np.empty(first.shape)
+            engine.run(self._fill_errors, block, first, errors)
             scale = self.errors.learn(engine, errors, block.weights)
-            F = standardised_differences(predictions, first, scale.deviation)
+            engine.run(_fill_differences, predictions, first, scale.deviation, F)
             scale = scale._replace(offset=first)
         learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
-        return [each.predictions for each in learned], [each.losses for each in learned]
+        return [each.predictions for each in learned]
+
+    def _fill_normalised(self, first, normalised):
+        normalised[:] = self.normalised(first)
+
+    def _fill_log_probabilities(self, predictions, first, F):
+        F[:] = self.log_probabilities(predictions, first)
 
     def normalised(self, first):
         """Predictions of the first level, which pools begin with to the last bit."""
         joint = self.mixing_scale.loss.joint
         return log_softmax(first, axis=1) if joint else first
 
-    def errors_of(self, block, first):
-        """Errors of the first level; 0 for the first row, which it knew no target of.
+    def _fill_errors(self, block, first, errors):
+        """Fill errors of the first level; 0 for the first row, of unknown scale.
 
         Otherwise their scale would depend on the zero of the target.
         """
-        errors, learned = block.targets - first, block.weights.given > 0.0
+        np.subtract(block.targets, first, out=errors)
+        learned = block.weights.given > 0.0
         if self.errors.weight_sum == 0.0 and learned.any():
             errors[learned.argmax()] = 0.0
-        return errors
 
     def log_probabilities(self, predictions, first):
         """Log probabilities for the pools; with two classes, log odds."""
@@ -204,10 +199,6 @@ class SecondLevel(Part):
         values = np.maximum(log_softmax(stacked, axis=2), least)
         F[:, :, :n_inputs] = values.transpose(1, 2, 0)
         return F
-
-    def _mix(self, engine, levels, weights):
-        kind = self.mixing_scale.kind
-        return engine.mix(kind, np.stack(levels), weights[np.newaxis])
 
     # Merging.
 
@@ -242,6 +233,29 @@ def standardised_differences(predictions, first, deviation):
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
     differences = (difference(predictions, first) * inverse)[:, :, 0].T
     return np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, order="C")
+
+
+def stack(engine, arrays):
+    """Return arrays of equal shapes as one, with an axis more in front."""
+    stacked = np.empty((len(arrays), *arrays[0].shape))
+    engine.run(_put_in_turn, arrays, stacked.reshape(-1, stacked.shape[-1]))
+    return stacked
+
+
+def _put_in_turn(arrays, out):
+    np.concatenate(arrays, out=out)
+
+
+def _put_side_by_side(arrays, out):
+    np.concatenate(arrays, axis=1, out=out)
+
+
+def _fill_differences(predictions, first, deviation, F):
+    F[:] = standardised_differences(predictions, first, deviation)
+
+
+def _fill_of_levels(weights, of_levels):
+    of_levels[:] = _of_levels(weights)
 
 
 def _of_levels(weights):

@@ -63,7 +63,7 @@ class TargetRange(Part):
         """Limits of predictions of the next row, of shape (2, n_outputs)."""
         return _extended(self.limits[:, np.newaxis], self.jumps)[:, 0]
 
-    def learn(self, y, learned):
+    def learn(self, y, learned, limits):
         """Learn from targets in order.
 
         Parameters
@@ -71,25 +71,23 @@ class TargetRange(Part):
         y : ndarray of shape (n, n_outputs)
         learned : ndarray of bool of shape (n,)
             Which rows count.
-
-        Returns
-        -------
         limits : ndarray of shape (2, n, n_outputs)
-            Of predictions of each row, before it is learned.
+            Filled with limits of predictions of each row, before it is learned.
         """
         least, most = self.limits
         if not self.jumps.any() and ((least <= y) & (y <= most)).all():  # most rows
-            return np.repeat(self.limits[:, np.newaxis], len(y), axis=1)
+            limits[:] = self.limits[:, np.newaxis]
+            return
         y = y[learned]
         least = np.minimum.accumulate(np.vstack([least, y]))
         most = np.maximum.accumulate(np.vstack([most, y]))
-        limits = np.stack([least, most])
+        known = np.stack([least, most])
         with np.errstate(invalid="ignore"):
-            steps = np.abs(np.diff(limits, axis=1))
+            steps = np.abs(np.diff(known, axis=1))
         steps = np.where(np.isfinite(steps), steps, 0.0)  # the first target is no jump
         jumps = np.concatenate([self.jumps, steps], axis=1)
-        self.limits, self.jumps = limits[:, -1].copy(), jumps[:, len(y) :].copy()
-        return _extended(limits, jumps)[:, np.cumsum(learned) - learned]
+        self.limits, self.jumps = known[:, -1].copy(), jumps[:, len(y) :].copy()
+        limits[:] = _extended(known, jumps)[:, np.cumsum(learned) - learned]
 
     @staticmethod
     def clip(predictions, limits):
@@ -99,6 +97,10 @@ class TargetRange(Part):
         return np.clip(
             predictions, np.where(known, least, -np.inf), np.where(known, most, np.inf)
         )
+
+    def clip_in_place(self, limits, predictions):
+        """Clip predictions to limits, in place; see :meth:`clip`."""
+        predictions[:] = self.clip(predictions, limits)
 
     def invariants(self):
         """Yield what holds between two calls."""

@@ -222,8 +222,9 @@ class Model(Part, metaclass=ABCMeta):
         engine = get_engine(current_engine())
         with np.errstate(all="ignore"):  # the loss may be infinite
             decision = self.decision(chunk.X)
-            _, total = engine.compute_losses(self.loss, block, decision, 0.0)
-            return float(total / c.sum())
+            numbers = np.zeros(2)
+            engine.compute_losses(self.loss, block, decision, numbers)
+            return float(numbers[1] / c.sum())
 
     # Merging.
 
@@ -295,12 +296,10 @@ class Model(Part, metaclass=ABCMeta):
         has_unit = self.weight_scale.unit > 0.0 or self.t == 0
         yield "unit of weights is positive once rows are learned", has_unit
 
-    def _add_losses(self, engine, block, predictions):
-        """Compute losses of predictions, and add them to the cumulative loss."""
-        losses, self.cumulative_loss = engine.compute_losses(
-            self.loss, block, predictions, self.cumulative_loss
-        )
-        return losses
+    def count_learned(self, weights):
+        """Count rows that were learned."""
+        self.numbers[0] += np.count_nonzero(weights.given)
+        self.weight_scale.learned(weights)
 
 
 def at_once(key, function):

@@ -191,7 +191,7 @@ class KernelModel(OnlineModel):
             block = Block((), None, targets, weights, None)
             predicted = self._empty_predictions(len(targets))
             self._learn_block(engine, chunk.X, rows, block, predicted)
-            self._add_losses(engine, block, predicted.predictions)
+            engine.compute_losses(self.loss, block, predicted.predictions, self.numbers)
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)
 

@@ -13,7 +13,7 @@ from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .base import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
-from .session import LossCalls, Session, prepare
+from .session import Session, prepare
 
 # Largest number of entries of a block of rows, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -138,7 +138,8 @@ class LocalModel(Model):
         if not are_new:
             given = np.zeros_like(block.weights.given)
             learned = block._replace(weights=block.weights._replace(given=given))
-        y = models[0].stored_targets(block.targets)
+        y = np.empty((len(block.targets), models[0].n_targets))
+        engine.run(models[0].store_targets, block.targets, y)
         found = models[0].learn_rows(engine, models, learned, y)
         return [
             model.predictions_of(engine, block, of_model)
@@ -156,7 +157,7 @@ class LocalModel(Model):
             Models of one `memory_key`, of which this is the first.
         block : Block
         y : ndarray of shape (n, n_targets)
-            See :meth:`stored_targets`.
+            See :meth:`store_targets`.
 
         Returns
         -------
@@ -166,21 +167,25 @@ class LocalModel(Model):
 
     def predictions_of(self, engine, block, found):
         """Return predictions from what was found for a block, and add up losses."""
-        decision = self._decision(found)
-        losses = self._add_losses(engine, block, decision)
-        self.t += np.count_nonzero(block.weights.given)
-        self.weight_scale.learned(block.weights)
+        decision = np.empty((len(block.targets), self.n_outputs))
+        engine.run(self._decide, found, decision)
+        losses = engine.compute_losses(self.loss, block, decision, self.numbers)
+        engine.run(self.count_learned, block.weights)
         return Predictions(decision, None, losses)
+
+    def _decide(self, found, decision):
+        """Fill predictions from what was found for rows."""
+        decision[:] = self._decision(found)
 
     @abstractmethod
     def _decision(self, found):
         """Return predictions from what was found for rows."""
 
-    def stored_targets(self, y):
-        """Return targets as they are stored: indices of classes, or numbers."""
+    def store_targets(self, y, stored):
+        """Fill targets as they are stored: indices of classes, or numbers."""
         if self.n_classes:
             y = y[:, np.newaxis] if y.ndim == 1 else y > 0.0
-        return np.require(y, np.float64, ["C", "W"])
+        stored[:] = y
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
@@ -213,19 +218,14 @@ class LocalModel(Model):
         """Return True: what is predicted are means of targets, or probabilities."""
         return True
 
-    def record_targets(self, recorder, block):
-        """Return the targets as they are stored, and record that they change."""
-        y = self.stored_targets(block.targets)
-
-        def copy_target():
-            y[:] = self.stored_targets(block.targets)
-
-        recorder.calls.append(copy_target)
-        return y
+    def learn_block(self, engine, block):
+        """Learn a block; return predictions made before, with their losses."""
+        (predicted,) = self.learn_together(engine, [self], block)
+        return predicted
 
     def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
         sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(LocalSession, self, [self], engine, *sizes)
+        return prepare(Session, self, [self], engine, *sizes)
 
     # Predictions.
 
@@ -310,22 +310,3 @@ class LocalModel(Model):
     @abstractmethod
     def _parameters(self):
         """Yield what holds of parameters that :meth:`fresh` needs."""
-
-
-class LocalSession(Session):
-    """Local model with the calls by which it learns some rows."""
-
-    def _record_calls(self, recorder):
-        model = self.model
-        block = self._block = model.block(recorder, self.rows, self.rows.all)
-        y = model.record_targets(recorder, block)
-        (self._found,) = model.learn_rows(recorder, [model], block, y)
-        self._losses = LossCalls(recorder, model.loss, block, model.n_outputs)
-        return []
-
-    def _learn_rows(self):
-        if not super()._learn_rows():
-            return False
-        learned = self.model.predictions_of(self._losses, self._block, self._found)
-        self.reported = learned.predictions
-        return True

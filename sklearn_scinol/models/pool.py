@@ -75,7 +75,7 @@ class PoolModel(NewtonModel):
 
     def learn_classes(self, engine, loss, F, block):
         """Learn rows of three or more classes; see :meth:`Engine.learn_pool`."""
-        self.t += np.count_nonzero(block.weights.given)
+        engine.run(self.count_learned, block.weights)
         return engine.learn_pool(self.learner, loss, self.state(), F, block)
 
     @property

@@ -67,7 +67,8 @@ class SeparateModels(LocalModel):
         found = []
         for k, first in enumerate(self.models):
             own = [model.models[k] for model in models]
-            of_label = np.ascontiguousarray(y[:, k : k + 1])
+            of_label = np.empty((len(y), 1))
+            engine.run(np.copyto, of_label, y[:, k : k + 1])
             found.append(first.learn_rows(engine, own, block, of_label))
         return [*zip(*found, strict=True)]
 

@@ -27,7 +27,7 @@ from .base import MAX_SAFE_VALUE
 MIN_CAPACITY = 64
 
 # Attributes that the calls depend on, beside arrays.
-WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed"
+WATCHED_ATTRIBUTES = "are_one", "arrays", "is_fixed", "_state"
 
 # Largest chunks that have sessions, by rows, and by entries, which are copied. In
 # others, calls take little of the time.
@@ -456,30 +456,6 @@ class Session:
 
     def _add_to_expert_curves(self, rollbacks):
         """Add the mean losses of learned rows to the curves of experts, if any."""
-
-
-class LossCalls:
-    """An engine that computes losses of predictions for the rows of a session.
-
-    Parameters
-    ----------
-    recorder : Recorder
-    loss : Loss
-    block : Block
-    n_outputs : int
-    """
-
-    def __init__(self, recorder, loss, block, n_outputs):
-        self._predictions = np.empty((len(block.weights.given), n_outputs))
-        self._losses, self._compute_losses = recorder.compute_losses(
-            loss, block, self._predictions, 0.0
-        )
-
-    def compute_losses(self, loss, block, predictions, total):
-        """Return the losses of predictions; see :class:`Engine`."""
-        self._predictions[:] = predictions
-        loss = self._compute_losses()
-        return self._losses.copy(), total + loss
 
 
 def is_small(X):

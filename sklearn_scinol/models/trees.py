@@ -1,7 +1,6 @@
 """Trees of a forest, in arrays that grow."""
 
 from copy import copy
-from functools import partial
 
 import numpy as np
 
@@ -102,9 +101,9 @@ class Forest(RecordsChanges):
         block = rows, targets, weights, deviations
         if hasattr(engine, "calls"):  # which are recorded
             log = self._room_for_log(True)
-            engine.calls.append(partial(self._begin, log))
+            engine.run(self._begin, log)
             engine.learn_forest(nodes, self._trees(), *block, room, log, out, 0)
-            engine.calls.append(partial(self._end, log))
+            engine.run(self._end, log)
             return out
         start, stop = 0, len(self.links) * n
         while True:

@@ -335,24 +335,26 @@ def test_losses_of_outputs_on_their_own(loops):
     rng = np.random.default_rng(0)
     p, y = rng.normal(size=(20, 3)), rng.normal(size=(20, 3))
     _, c = stream(20)
-    losses, total = loops.compute_losses(Huber(0.5), block_of(y, c), p, 7.0)
+    numbers = np.array([0.0, 7.0])
+    losses = loops.compute_losses(Huber(0.5), block_of(y, c), p, numbers)
     error = np.abs(y - p)
     expected = np.where(error < 0.5, error**2 / 2, 0.5 * (error - 0.25))
     assert_allclose(losses, expected, rtol=1e-14)
     running = 7.0
     for of_row, c_r in zip(losses, c, strict=True):
         running += c_r * ((of_row[0] + of_row[1]) + of_row[2])
-    assert total == running  # to the last bit: blocks must not matter
+    assert numbers[1] == running  # to the last bit: blocks must not matter
 
 
 def test_joint_losses(loops):
     rng = np.random.default_rng(0)
     p, y = 5.0 * rng.normal(size=(20, 4)), rng.integers(4, size=20)
     _, c = stream(20)
-    losses, total = loops.compute_losses(CrossEntropy(), block_of(y, c), p, 1.5)
+    numbers = np.array([0.0, 1.5])
+    losses = loops.compute_losses(CrossEntropy(), block_of(y, c), p, numbers)
     expected = -np.log(softmax(p, axis=1)[np.arange(20), y])
     assert_allclose(losses[:, 0], expected, rtol=1e-12, atol=1e-14)
-    assert_allclose(total, 1.5 + c @ expected, rtol=1e-12)
+    assert_allclose(numbers[1], 1.5 + c @ expected, rtol=1e-12)
 
 
 # Mixtures.
@@ -401,16 +403,17 @@ def test_weights_of_experts(scale, loops):
     """Rounds of which some cost far more than the others, in two blocks."""
     rng = np.random.default_rng(0)
     losses = scale * rng.exponential(size=(40, 3)) * rng.choice([1, 1, 500], (40, 1))
-    state = AdaHedgeState(
-        math.log(3), np.zeros(3), np.full(3, 1 / 3), np.zeros(3), 0.0, 0.0, 0.0, 0.0
-    )
+    arrays = np.zeros(3), np.full(3, 1 / 3), np.zeros(3), np.zeros(5)
+    state = AdaHedgeState(*arrays, math.log(3))
     reference, expected = naive_hedge.AdaHedge(3), []
     for of_round in losses:
         expected.append([float(w) for w in reference.weights()])
         reference.update(of_round)
-    state, first = loops.learn_rounds(state, losses[:13], np.ones(13))
-    state, second = loops.learn_rounds(state, losses[13:], np.ones(27))
-    assert_allclose(np.vstack([first, second]), expected, rtol=1e-9, atol=1e-15)
+    weights = np.empty((40, 3))
+    for rows in slice(0, 13), slice(13, 40):
+        c = np.ones(rows.stop - rows.start)
+        loops.learn_rounds(state, losses[rows], c, weights[rows])
+    assert_allclose(weights, expected, rtol=1e-9, atol=1e-15)
     assert_allclose(state.gap, float(reference.Delta), rtol=1e-12)
     assert_allclose(state.loss, float(reference.hedge_loss), rtol=1e-12)
     assert_allclose(state.totals, losses.sum(axis=0), rtol=1e-12)

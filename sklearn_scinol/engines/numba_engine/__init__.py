@@ -13,6 +13,7 @@ registers while a row's pass works on it; dense rows learned by the pass that pr
 the next one.
 """
 
+from ...blocks import run
 from .combination import learn_combination
 from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends, learn_set_thresholds

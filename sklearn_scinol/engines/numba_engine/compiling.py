@@ -80,15 +80,14 @@ class Loop:
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
 
-    def bind(self, *arguments, n_given=0):
-        """Bind arguments but the first `n_given`; return a function of these.
+    def bind(self, *arguments):
+        """Bind arguments; return a function without any.
 
-        It reads the arrays among the bound arguments when it is called. Types are
-        looked at once, which takes several times as long as to learn a row.
+        It reads the arrays among them when it is called. Types are looked at once,
+        which takes several times as long as to learn a row.
         """
-        others = arguments[n_given:]
         if numba.config.DISABLE_JIT:
-            return lambda *given: self(*given, *others)
+            return lambda: self(*arguments)
         leaves = self._leaves(arguments)
         key = tuple(map(type_key, leaves))
         if key not in self._entries:
@@ -96,13 +95,8 @@ class Loop:
             try:
                 self._entries[key] = self.dispatcher.compile(tuple(types))
             except ClaimedElsewhere:
-                return lambda *given: self(*given, *others)
-        entry = self._entries[key]
-        if n_given == 0:
-            return partial(entry, *leaves)
-        of_given = [place for place in self._places if place[0] < n_given]
-        get_given, others = getter(of_given), leaves[len(of_given) :]
-        return lambda *given: entry(*get_given(given), *others)
+                return lambda: self(*arguments)
+        return partial(self._entries[key], *leaves)
 
     def _leaves(self, arguments):
         """Return the parts of arguments that the flat function takes."""
@@ -146,8 +140,7 @@ class Loop:
         dispatcher.compile = compile_claimed
         taken = {*description.arguments}
         self.dispatcher = dispatcher
-        self._places = places_in(arguments, values, taken)
-        self._get_leaves = getter(self._places)
+        self._get_leaves = getter(places_in(arguments, values, taken))
 
 
 def type_key(value):
@@ -162,6 +155,12 @@ def type_key(value):
 def compiled(function, options=OPTIONS):
     """Return the loop of a function that may close over others."""
     return Loop(function, options)
+
+
+def run_loop(loop, arguments, result):
+    """Call a loop; return its result, which is among its arguments."""
+    loop(*arguments)
+    return result
 
 
 def flat_function(function, values, is_strict, takes_all=False):

@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import _portable
 from ...losses import methods
-from .compiling import compiled
+from .compiling import compiled, run_loop
 from .unowned import unowned
 
 
@@ -32,17 +32,16 @@ def running_total(losses, weights, total):
     return total
 
 
-def compute_losses(loss, block, predictions, total):
+def compute_losses(loss, block, predictions, numbers):
     """Losses of predictions."""
-    loop, arguments, losses = losses_call(loss, block, predictions, total)
-    return losses, loop(*arguments)
+    return run_loop(*losses_call(loss, block, predictions, numbers))
 
 
-def losses_call(loss, block, predictions, total):
+def losses_call(loss, block, predictions, numbers):
     """Return the loop of losses, its arguments, and the losses that it fills."""
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
-    arguments = loss, block.targets, predictions, losses, block.weights.given, total
+    arguments = loss, block.targets, predictions, losses, block.weights.given, numbers
     return _loop(type(loss)), arguments, losses
 
 
@@ -50,9 +49,9 @@ def losses_call(loss, block, predictions, total):
 def _loop(loss):
     losses_of = joint_losses if loss.joint else separate_losses
 
-    def compute_losses(loss, y, predictions, losses, weights, total):
+    def compute_losses(loss, y, predictions, losses, weights, numbers):
         losses_of(loss, unowned(y), unowned(predictions), losses)
-        return running_total(losses, weights, total)
+        numbers[1] = running_total(losses, weights, numbers[1])
 
     return compiled(compute_losses)
 

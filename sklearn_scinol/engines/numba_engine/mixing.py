@@ -12,63 +12,68 @@ from ... import _portable
 from ...mixing import adahedge, fixed_share, probabilities
 from ...mixing.adahedge import AdaHedgeState
 from ...mixing.fixed_share import FixedShareState
-from .compiling import STRICT, compiled
+from .compiling import STRICT, compiled, run_loop
 from .unowned import unowned
 
 
-def learn_rounds(state, losses, c):
+def learn_rounds(*arguments):
     """Learn from rounds of experts' losses."""
-    loop, arguments, weights = rounds_call(state, losses, c)
-    return next_state(state, loop(*arguments)), weights
+    loop, arguments = rounds_call(*arguments)
+    loop(*arguments)
 
 
 @singledispatch
-def rounds_call(state, losses, c):
-    """Return the loop for rounds, its arguments, and the weights that it fills."""
+def rounds_call(state, losses, c, weights):
+    """Return the loop for rounds, and its arguments."""
     raise NotImplementedError(type(state))
 
 
 @rounds_call.register
-def hedge_call(state: AdaHedgeState, losses, c):
+def hedge_call(state: AdaHedgeState, losses, c, weights):
     """Return the call for AdaHedge, see :func:`rounds_call`."""
-    weights = np.empty_like(losses)
-    return _hedge_loop(), (state, losses, weights, np.empty_like(state.lead)), weights
+    return _hedge_loop(), (state, losses, c, weights, np.empty((2, *state.lead.shape)))
 
 
 @rounds_call.register
-def fixed_share_call(state: FixedShareState, losses, c):
+def fixed_share_call(state: FixedShareState, losses, c, weights):
     """Return the call for fixed share, see :func:`rounds_call`."""
-    weights, room = np.empty_like(losses), np.empty((2, *state.weights.shape))
-    return _shares_loop(), (state, losses, c, weights, room), weights
-
-
-def next_state(state, numbers):
-    """Return the state with its last fields replaced by the numbers of the loop."""
-    return type(state)(*state[: -len(numbers)], *map(float, numbers))
+    room = np.empty((3, *state.weights.shape))
+    return _shares_loop(), (state, losses, c, weights, room)
 
 
 @cache
 def _hedge_loop():
 
-    def learn_rounds(state, losses, weights, excess):
-        lead, w, totals = state.lead, state.weights, state.totals
-        gap, loss = state.gap, state.loss
-        largest_range, norm_of_ranges = state.largest_range, state.norm_of_ranges
+    def learn_rounds(state, losses, c, weights, room):
+        lead, w, totals, numbers = (
+            state.lead,
+            state.weights,
+            state.totals,
+            state.numbers,
+        )
+        t, gap, loss = numbers[0], numbers[1], numbers[2]
+        largest_range, norm_of_ranges = numbers[3], numbers[4]
+        weighted, excess = room
         n, K = losses.shape
         scale = adahedge.inverse_rate(gap, state.log_K)
         for r in range(n):
-            smallest = largest = losses[r, 0]
-            for k in range(1, K):
-                smallest = _portable.smaller(smallest, losses[r, k])
-                largest = _portable.larger(largest, losses[r, k])
+            for k in range(K):
+                weights[r, k] = w[k]
+            if not c[r] > 0.0:
+                continue
+            t += 1.0
+            smallest, largest = np.inf, -np.inf
+            for k in range(K):
+                weighted[k] = c[r] * losses[r, k]
+                smallest = _portable.smaller(smallest, weighted[k])
+                largest = _portable.larger(largest, weighted[k])
             largest_range = _portable.larger(largest_range, largest - smallest)
             norm_of_ranges = np.hypot(norm_of_ranges, largest - smallest)
             hedge_loss = 0.0
             rise = np.inf
             for k in range(K):
-                weights[r, k] = w[k]
-                totals[k] += losses[r, k]
-                excess[k] = _portable.difference(losses[r, k], smallest)
+                totals[k] += weighted[k]
+                excess[k] = _portable.difference(weighted[k], smallest)
                 hedge_loss += w[k] * excess[k]
                 lead[k] += excess[k]
                 rise = _portable.smaller(rise, lead[k])
@@ -98,7 +103,8 @@ def _hedge_loop():
                 shares += w[k]
             for k in range(K):
                 w[k] /= shares
-        return gap, loss, largest_range, norm_of_ranges
+        numbers[0], numbers[1], numbers[2] = t, gap, loss
+        numbers[3], numbers[4] = largest_range, norm_of_ranges
 
     return compiled(learn_rounds, STRICT)
 
@@ -108,20 +114,24 @@ def _shares_loop():
 
     def learn_rounds(state, losses, c, weights, room):
         of_shares, of_experts = state.of_shares, state.of_experts
-        w, totals = state.weights, state.totals
-        t, scale, gap, loss = state.t, state.scale, state.gap, state.loss
-        excess, earned = room
+        w, totals, numbers = state.weights, state.totals, state.numbers
+        t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
+        weighted, excess, earned = room
         n, K = losses.shape
         A = of_shares.size
         for r in range(n):
-            smallest = losses[r, 0]
             for k in range(K):
                 weights[r, k] = w[k]
-                totals[k] += losses[r, k]
-                smallest = _portable.smaller(smallest, losses[r, k])
+            if not c[r] > 0.0:
+                continue
+            smallest = np.inf
+            for k in range(K):
+                weighted[k] = c[r] * losses[r, k]
+                totals[k] += weighted[k]
+                smallest = _portable.smaller(smallest, weighted[k])
             largest = 0.0
             for k in range(K):
-                excess[k] = _portable.difference(losses[r, k], smallest)
+                excess[k] = _portable.difference(weighted[k], smallest)
                 largest = _portable.larger(largest, excess[k])
             lowest_scale = c[r] * state.mixable_scale
             # Losses that are equal ask for no lower rate, whatever they weigh.
@@ -176,7 +186,7 @@ def _shares_loop():
                 total += w[k]
             for k in range(K):
                 w[k] /= total
-        return t, scale, gap, loss
+        numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
 
     return compiled(learn_rounds, STRICT)
 
@@ -202,55 +212,64 @@ def tempered_into(w, ratio):
 
 def mix(kind, predictions, weights):
     """Mix the predictions of experts."""
-    loop, arguments, mean = mix_call(kind, predictions, weights)
-    loop(*arguments)
-    return means(kind, mean)
+    return run_loop(*mix_call(kind, predictions, weights))
 
 
 def mix_call(kind, predictions, weights):
-    """Return the loop that mixes, its arguments, and the zeros that it adds to."""
+    """Return the loop that mixes, its arguments, and the means that it fills."""
     _, n, n_outputs = predictions.shape
-    mean = np.zeros((2 * n_outputs if kind == "log_odds" else n_outputs, n))
-    return _mixing_loop(kind), (predictions, weights, mean, np.empty(n)), mean
-
-
-def means(kind, mean):
-    """Convert sums of the loop to predictions of the mixture."""
-    if kind == "log_odds":
-        return np.ascontiguousarray(probabilities.odds_ratio(mean[::2], mean[1::2]).T)
-    return np.ascontiguousarray((mean if kind == "mean" else np.log(mean)).T)
+    n_sums = 2 * n_outputs if kind == "log_odds" else n_outputs
+    mean = np.empty((n, n_outputs))
+    room = np.empty((n_sums, n)), np.empty(n)
+    return _mixing_loop(kind), (predictions, weights, room, mean), mean
 
 
 @cache
 def _mixing_loop(kind):
     """Compile the loop of a mean: over rows for each expert, which vectorises."""
 
-    def mean_of_predictions(predictions, weights, mean, w):
+    def mean_of_predictions(predictions, weights, room, mean):
+        sums, w = room
+        sums[:] = 0.0
         for e in range(predictions.shape[0]):
             for k in range(predictions.shape[2]):
                 weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
                 for r in range(predictions.shape[1]):
-                    mean[k, r] += w[r] * predictions[e, r, k]
+                    sums[k, r] += w[r] * predictions[e, r, k]
+        for r in range(mean.shape[0]):
+            for k in range(mean.shape[1]):
+                mean[r, k] = sums[k, r]
 
-    def mean_of_odds(predictions, weights, mean, w):
+    def mean_of_odds(predictions, weights, room, mean):
+        sums, w = room
+        sums[:] = 0.0
         for e in range(predictions.shape[0]):
             for k in range(predictions.shape[2]):
                 weights_of(e, k, weights, w)
                 for r in range(predictions.shape[1]):
                     of_class, of_other = probabilities.of_log_odds(predictions[e, r, k])
-                    mean[2 * k, r] += w[r] * of_class
-                    mean[2 * k + 1, r] += w[r] * of_other
+                    sums[2 * k, r] += w[r] * of_class
+                    sums[2 * k + 1, r] += w[r] * of_other
+        for r in range(mean.shape[0]):
+            for k in range(mean.shape[1]):
+                p, p_other = sums[2 * k, r], sums[2 * k + 1, r]
+                mean[r, k] = probabilities.odds_ratio(p, p_other)
 
-    def mean_of_softmax(predictions, weights, mean, w):
+    def mean_of_softmax(predictions, weights, room, mean):
         n_outputs = predictions.shape[2]
         share, predictions = np.empty(n_outputs), unowned(predictions)
+        sums, w = room
+        sums[:] = 0.0
         for e in range(predictions.shape[0]):
             weights_of(e, 0, weights, w)
             for r in range(predictions.shape[1]):
                 _portable.softmax(predictions[e, r], share)
                 for k in range(n_outputs):
                     p = _portable.larger(share[k], probabilities.MIN_PROBABILITY)
-                    mean[k, r] += w[r] * p
+                    sums[k, r] += w[r] * p
+        for r in range(mean.shape[0]):
+            for k in range(n_outputs):
+                mean[r, k] = np.log(sums[k, r])
 
     loops = {
         "mean": mean_of_predictions,

@@ -7,8 +7,7 @@ import numpy as np
 
 from ... import _portable
 from ...blocks import SIDE_BY_SIDE
-from .compiling import STRICT, compiled
-from .transforms import run_loop
+from .compiling import STRICT, compiled, run_loop
 from .unowned import unowned
 
 #: Bits of a key below the bits of the distance.

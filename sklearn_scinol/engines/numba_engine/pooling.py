@@ -5,18 +5,23 @@ from functools import cache
 import numpy as np
 
 from ...learners.log_linear_pool import learn_row, pool_scores
-from .compiling import compiled
+from .compiling import compiled, run_loop
 from .unowned import unowned
 
 
 def learn_pool(learner, loss, state, F, block):
     """Learn the weights of a pool; return its scores before each row."""
+    return run_loop(*pool_call(learner, loss, state, F, block))
+
+
+def pool_call(learner, loss, state, F, block):
+    """Return the loop of a pool, its arguments, and the scores that it fills."""
     n, n_classes, n_inputs = F.shape
     scores = np.empty((n, n_classes))
     buffers = np.empty(n_classes), np.empty(n_classes), np.empty(n_inputs)
     of_rows = F, block.targets, block.weights.given, block.weights.to_mean
-    _loop(type(learner), type(loss))(learner, loss, state, of_rows, scores, buffers)
-    return scores
+    arguments = learner, loss, state, of_rows, scores, buffers
+    return _loop(type(learner), type(loss)), arguments, scores
 
 
 @cache

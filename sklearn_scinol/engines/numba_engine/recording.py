@@ -13,8 +13,9 @@ from . import learning
 from .compiling import compiled
 from .forest import forest_call
 from .losses import losses_call
-from .mixing import means, mix_call, next_state, rounds_call
+from .mixing import mix_call, rounds_call
 from .neighbors import neighbors_call
+from .pooling import pool_call
 from .substitutes import compiles
 from .tables import standardise_call
 from .transforms import (
@@ -98,28 +99,25 @@ class Recorder:
         """See :class:`Engine`."""
         return self._record(*forest_call(*arguments), None)
 
-    def compute_losses(self, loss, block, predictions, total):
-        """See :class:`Engine`; a function is returned instead of the total."""
-        loop, arguments, losses = losses_call(loss, block, predictions, total)
-        return losses, loop.bind(*arguments)
+    def compute_losses(self, loss, block, predictions, numbers):
+        """See :class:`Engine`."""
+        return self._record(*losses_call(loss, block, predictions, numbers))
 
-    def learn_rounds(self, state, losses, c):
-        """See :class:`Engine`; a function from state to state is returned first."""
-        loop, arguments, weights = rounds_call(state, losses, c)
-        learn = loop.bind(*arguments, n_given=1)
-        return lambda state: next_state(state, learn(state)), weights
+    def learn_rounds(self, state, losses, c, weights):
+        """See :class:`Engine`."""
+        self._record(*rounds_call(state, losses, c, weights), None)
 
     def mix(self, kind, predictions, weights):
-        """See :class:`Engine`; a function is returned instead of the mean."""
-        loop, arguments, mean = mix_call(kind, predictions, weights)
-        add_up = loop.bind(*arguments)
+        """See :class:`Engine`."""
+        return self._record(*mix_call(kind, predictions, weights))
 
-        def mix():
-            mean[:] = 0.0
-            add_up()
-            return means(kind, mean)
+    def learn_pool(self, learner, loss, state, F, block):
+        """See :class:`Engine`."""
+        return self._record(*pool_call(learner, loss, state, F, block))
 
-        return mix
+    def run(self, function, *arguments):
+        """See :class:`Engine`."""
+        self.calls.append(partial(function, *arguments))
 
     def _record(self, loop, arguments, result):
         self.calls.append(loop.bind(*arguments))

@@ -12,8 +12,7 @@ from ...transforms.moments import (
     moved_variance,
 )
 from ...transforms.target_means import mean_of_all, mean_of_key
-from .compiling import compiled
-from .transforms import run_loop
+from .compiling import compiled, run_loop
 
 
 def standardise(moments, X):

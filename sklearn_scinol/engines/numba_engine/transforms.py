@@ -17,7 +17,7 @@ from ...transforms.moments import (
     moved_variance,
     shares_of_waiting,
 )
-from .compiling import compiled
+from .compiling import compiled, run_loop
 from .unowned import unowned
 
 
@@ -44,12 +44,6 @@ def update_moments(moments, j, x, share, past, learns, scale):
         moments[0, j] = moved_mean(moments[0, j], share, deviation)
         if scale:
             moments[1, j] = moved_variance(moments[1, j], share, past, deviation)
-
-
-def run_loop(loop, arguments, result):
-    """Call a loop; return its result, which is among its arguments."""
-    loop(*arguments)
-    return result
 
 
 def clip_rows(largest, rows, weights, ratio):

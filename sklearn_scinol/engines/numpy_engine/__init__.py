@@ -1,6 +1,7 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
 from ..._portable import inverse
+from ...blocks import run
 from .combination import learn_combination
 from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends, learn_set_thresholds

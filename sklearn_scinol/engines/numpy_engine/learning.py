@@ -28,10 +28,8 @@ def learn_rows(task, state, block, out):
     with np.errstate(all="ignore"):
         loop = (_Dense if dense else _Sparse)(task, state)
         loop.learn(block, out)
-    out.losses[:], total = compute_losses(
-        task.loss, block, out.predictions, state.numbers[1]
-    )
-    state.numbers[:] = loop.t, total
+    out.losses[:] = compute_losses(task.loss, block, out.predictions, state.numbers)
+    state.numbers[0] = loop.t
     state.weight_scale[:] = block.weights.after
     return True
 

@@ -12,26 +12,29 @@ from ...mixing.fixed_share import FixedShareState
 
 
 @singledispatch
-def learn_rounds(state, losses, c):
+def learn_rounds(state, losses, c, weights):
     raise NotImplementedError(type(state))
 
 
 @learn_rounds.register
-def learn_hedge(state: AdaHedgeState, losses, c):
-    log_K, lead, w, totals, gap, loss, largest_range, norm = state
-    weights = np.empty_like(losses)
+def learn_hedge(state: AdaHedgeState, losses, c, weights):
+    lead, w, totals, numbers, log_K = state
+    t, gap, loss, largest_range, norm = numbers.tolist()
+    scale = adahedge.inverse_rate(gap, log_K)
     with np.errstate(all="ignore"):
-        smallest = losses.min(axis=1)
-        ranges = losses.max(axis=1) - smallest
-        # One by one, so that the norm does not depend on where blocks begin.
-        norm = np.hypot.accumulate(np.append(norm, ranges))[-1]
-        scale = adahedge.inverse_rate(gap, log_K)
         for r in range(losses.shape[0]):
             weights[r] = w
-            totals += losses[r]
-            excess = difference(losses[r], smallest[r])
+            if not c[r] > 0.0:
+                continue
+            weighted = c[r] * losses[r]
+            smallest = np.minimum.reduce(weighted)
+            excess = difference(weighted, smallest)
+            largest = np.maximum.reduce(weighted) - smallest
+            largest_range, norm = max(largest_range, largest), np.hypot(norm, largest)
+            totals += weighted
             hedge_loss = np.add.reduce(w * excess)
-            loss += smallest[r] + hedge_loss
+            t += 1.0
+            loss += smallest + hedge_loss
             lead += excess
             rise = np.minimum.reduce(lead)
             lead -= rise
@@ -47,30 +50,31 @@ def learn_hedge(state: AdaHedgeState, losses, c):
             scale = adahedge.inverse_rate(gap, log_K)
             w[:] = adahedge.share(lead, scale)
             w /= np.add.reduce(w)
-    largest_range = max(largest_range, ranges.max(initial=0.0))
-    numbers = map(float, (gap, loss, largest_range, norm))
-    return AdaHedgeState(log_K, lead, w, totals, *numbers), weights
+    numbers[:] = t, gap, loss, largest_range, norm
 
 
 @learn_rounds.register
-def learn_shares(state: FixedShareState, losses, c):
-    mixable_scale, log_paths, shares, of_shares, of_experts, w, totals = state[:7]
-    t, scale, gap, loss = state[7:]
+def learn_shares(state: FixedShareState, losses, c, weights):
+    shares, of_shares, of_experts, w, totals, numbers, *scalars = state
+    mixable_scale, log_paths = scalars
+    t, gap, loss, scale = numbers.tolist()
     K = w.size
-    weights = np.empty_like(losses)
-    lowest_scales = c * mixable_scale
     with np.errstate(all="ignore"):
-        smallest = losses.min(axis=1)
         for r in range(losses.shape[0]):
             weights[r] = w
-            totals += losses[r]
-            excess = difference(losses[r], smallest[r])
+            if not c[r] > 0.0:
+                continue
+            weighted = c[r] * losses[r]
+            smallest = np.minimum.reduce(weighted)
+            totals += weighted
+            excess = difference(weighted, smallest)
             # Losses that are equal ask for no lower rate, whatever they weigh.
-            is_record = lowest_scales[r] > scale and excess.any()
+            lowest_scale = c[r] * mixable_scale
+            is_record = lowest_scale > scale and excess.any()
             is_late = is_record and scale > 0.0
             if is_record:
-                _temper(of_shares, of_experts, scale / lowest_scales[r])
-                scale = lowest_scales[r]
+                _temper(of_shares, of_experts, scale / lowest_scale)
+                scale = lowest_scale
             earned = fixed_share.likelihood(excess, scale)
             mean = np.add.reduce(w * earned)
             if is_late:
@@ -78,10 +82,10 @@ def learn_shares(state: FixedShareState, losses, c):
                 tempered_mean = np.add.reduce(of_shares * of_tempered)
                 gap += fixed_share.lag(mean, tempered_mean, scale)
             if mixable_scale > 0.0:
-                loss += smallest[r] - scale * np.log(mean)
+                loss += smallest - scale * np.log(mean)
             else:
                 hedge_loss = np.add.reduce(w * excess)
-                loss += smallest[r] + hedge_loss
+                loss += smallest + hedge_loss
                 gap += fixed_share.gap(hedge_loss, mean, scale)
                 lasting = fixed_share.lasting_scale(gap, log_paths, scale)
                 if lasting > scale:
@@ -99,7 +103,7 @@ def learn_shares(state: FixedShareState, losses, c):
             of_shares[:] = fixed_share.shared(of_shares, 0.0, of_shares.size)
             np.einsum("a,ak->k", of_shares, of_experts, out=w)
             w /= np.add.reduce(w)
-    return FixedShareState(*state[:7], t, *map(float, (scale, gap, loss))), weights
+    numbers[:] = t, gap, loss, scale
 
 
 def _temper(of_shares, of_experts, ratio):
