@@ -9,10 +9,10 @@ values, are learned as any chunk is.
 from functools import partial
 from itertools import chain
 from operator import is_
-from threading import Lock
 
 import numpy as np
 
+from .._locks import locks_of
 from .._rollback import finish, roll_back, rollbacks_around
 from .._state import attributes_of, checkpoint, make_writable, parts_of
 from ..blocks import RowWeights
@@ -39,9 +39,6 @@ MAX_PREDICTED = 32
 
 # Number of sizes of chunks that a model has sessions for.
 MAX_SESSIONS = 8
-
-# Held by the thread that predicts by a model's session; others make one of their own.
-_predicting = Lock()
 
 
 class Rows:
@@ -501,14 +498,10 @@ def predict_few(model, X, n_classes):
     if not (is_few and model.numbers.flags.writeable):
         return None
     sizes = X.shape[1], n_classes, 1 << (len(X) - 1).bit_length()
-    if not _predicting.acquire(blocking=False):  # by another thread
-        session = model.session(get_engine(current_engine()), *sizes)
-        return session and session.predict(X)
-    try:
+    # One thread at a time: some learners have room for a row in their state.
+    with locks_of(model).state:
         session = session_of(model, current_engine(), *sizes, at_once=True)
         return session and session.predict(X)
-    finally:
-        _predicting.release()
 
 
 def append_losses(entries, rollbacks):

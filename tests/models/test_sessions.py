@@ -1,0 +1,206 @@
+"""Chunks that are learned by sessions leave what the long way leaves, bitwise."""
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier
+from support.comparisons import assert_identical
+from support.kinds import KINDS
+from support.registry import ENGINES
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    config_context,
+)
+from sklearn_scinol.models import session as sessions
+from sklearn_scinol.models.session import Session
+
+#: Sizes of chunks in turn: those that come again, and single rows.
+SIZES = [12, 7, 7, 7, 1, 1, 7, 40, 40, 3, 40, 7]
+
+
+@pytest.fixture
+def learned(monkeypatch):
+    """Counts the chunks that sessions have learned."""
+    counter, learn = count(), Session.learn
+
+    def learn_and_count(session, estimator=None):
+        if estimator is not None:
+            next(counter)
+        return learn(session, estimator)
+
+    monkeypatch.setattr(Session, "learn", learn_and_count)
+    return lambda: next(copy.copy(counter))
+
+
+def stream(kind, seed=0):
+    rng = np.random.default_rng(seed)
+    n = sum(SIZES)
+    X = rng.normal(size=(n, 3)) * [1e-3, 1.0, 100.0]
+    noisy = X / [1e-3, 1.0, 100.0] + rng.normal(size=(n, 3))
+    if kind.n_labels:
+        return X, (noisy[:, : kind.n_labels] > 0.0).astype(int), {}
+    if not is_classifier(kind.estimator):
+        return X, noisy[:, : kind.n_outputs].squeeze(), {}
+    n_classes = max(kind.n_outputs, 2)
+    y = noisy[:, :n_classes].argmax(axis=1)
+    return X, y, {"classes": np.arange(n_classes)}
+
+
+def chunks(*arrays):
+    """Cut arrays into chunks of `SIZES`."""
+    ends = np.cumsum(SIZES)[:-1]
+    return zip(*(np.split(array, ends) for array in arrays), strict=True)
+
+
+def learn_all(model, X, y, c, classes):
+    """Learn chunk by chunk; return predictions before each row."""
+    method = "decision_function" if is_classifier(model) else "predict"
+    return np.concatenate(
+        [
+            model.partial_fit_predict(
+                *rows, sample_weight=weights, method=method, **classes
+            )
+            for *rows, weights in chunks(X, y, c)
+        ]
+    )
+
+
+LINEAR = [
+    name
+    for name, kind in KINDS.items()
+    if kind.container is np.array
+    and not hasattr(kind.estimator, "steps")
+    and not hasattr(kind.estimator, "estimator")
+    and "kernel" not in name
+    and "class_weight" not in str(kind.estimator)
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_every_kind_of_model(name, weighted, engine, learned, monkeypatch):
+    kind = KINDS[name]
+    X, y, classes = stream(kind)
+    c = np.random.default_rng(1).choice([0.5, 1.0, 2.0], len(X))
+    c = c if weighted else np.ones(len(X))
+    by_sessions, directly = clone(kind.estimator), clone(kind.estimator)
+    said = learn_all(by_sessions, X, y, c, classes)
+    n_learned = learned()
+    with monkeypatch.context() as patch:
+        patch.setattr(sessions, "MAX_ROWS", 0)
+        expected = learn_all(directly, X, y, c, classes)
+    assert learned() == n_learned
+    assert_identical(said, expected)
+    assert_identical(vars(by_sessions), vars(directly))
+    if getattr(kind.estimator, "clip_ratio", None) is None:
+        assert n_learned > 0
+
+
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+@pytest.mark.parametrize("mixture", [HedgeClassifier(), HedgeRegressor()])
+def test_default_mixtures(mixture, engine, learned, monkeypatch):
+    """Compiled, from the first row until bins are known, trees and windows grow."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=400)
+    classes = {"classes": [0, 1]} if is_classifier(mixture) else {}
+    y = (y > 0.0).astype(int) if classes else y
+    by_sessions, directly = clone(mixture), clone(mixture)
+    for start in range(0, 400, 20):
+        rows = X[start : start + 20], y[start : start + 20]
+        by_sessions.partial_fit(*rows, **classes)
+        with monkeypatch.context() as patch:
+            patch.setattr(sessions, "MAX_ROWS", 0)
+            directly.partial_fit(*rows, **classes)
+    assert learned() > 8
+    assert_identical(vars(by_sessions), vars(directly))
+
+
+def fitted(mixture=None):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    mixture = HedgeClassifier() if mixture is None else mixture
+    return mixture.partial_fit(X, X[:, 0] > 0.0, classes=[False, True]), X
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_few_rows_are_predicted_alike(engine, monkeypatch):
+    """By a model and its copies to the last bit, and as many rows to 1e-12."""
+    model, X = fitted()
+    before = copy.deepcopy(model)
+    few = [model.predict_proba(X[:n]) for n in (1, 5, 17, 32, 5)]
+    assert_identical(vars(model), vars(before))
+    for each in model, before, pickle.loads(pickle.dumps(before)):
+        for n, said in zip((1, 5, 17, 32, 5), few, strict=True):
+            assert_array_equal(each.predict_proba(X[:n]), said)
+    assert_allclose(few[3], model.predict_proba(X)[:32], rtol=1e-12, atol=1e-15)
+    monkeypatch.setattr(sessions, "MAX_PREDICTED", 0)
+    assert_allclose(few[3], model.predict_proba(X[:32]), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_threads_predict_few_rows(engine):
+    model, X = fitted()
+
+    def predict(n):
+        with config_context(engine=engine):
+            return model.predict_proba(X[n : n + 5])
+
+    expected = [*map(predict, range(40))]
+    with ThreadPoolExecutor(4) as pool:
+        for said, own in zip(pool.map(predict, range(40)), expected, strict=True):
+            assert_array_equal(said, own)
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_rows_that_need_other_calls(engine, learned):
+    """New features, huge values and rows of weight 0 go the long way."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:40, 2] = 0.0
+    X[50, 1] = 1e35
+    y, c = X[:, 0] > 0.0, np.ones(60)
+    c[33] = 0.0
+    model, whole = ScInOLClassifier(), ScInOLClassifier()
+    counts = []
+    for start in range(0, 60, 10):
+        rows = slice(start, start + 10)
+        model.partial_fit(X[rows], y[rows], [False, True], c[rows])
+        counts.append(learned())
+    assert np.diff([0, *counts]).tolist() == [0, 0, 1, 0, 0, 0]
+    whole.partial_fit(X, y, [False, True], c)
+    assert_identical(vars(model._model), vars(whole._model))
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_interrupted_chunks(engine, monkeypatch):
+    model, X = fitted(HedgeClassifier(exclude=["forest", "random_features"]))
+    for _ in range(3):
+        model.partial_fit(X[:8], X[:8, 0] > 0.0)
+    before = copy.deepcopy(model)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "_add_to_curves", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[8:16], X[8:16, 0] > 0.0)
+    assert_identical(vars(model), vars(before))
+
+
+def test_few_sessions_are_kept():
+    model, X = fitted()
+    for n in range(1, 20):
+        model.partial_fit(X[:n], X[:n, 0] > 0.0)
+    assert len(model._model._sessions) <= sessions.MAX_SESSIONS
+    assert "_sessions" not in pickle.loads(pickle.dumps(model))._model.__getstate__()
