@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from types import FunctionType
 
@@ -13,6 +13,7 @@ from numba.extending import register_jitable
 from ... import _portable
 from ...losses import methods
 from . import exponentials, flat_cache, registers, substitutes, unowned
+from .bound import bind
 from .disk_cache import Cache
 from .flat_cache import Description, described
 from .flattening import (
@@ -92,11 +93,14 @@ class Loop:
         key = tuple(map(type_key, leaves))
         if key not in self._entries:
             types = map(self.dispatcher.typeof_pyval, leaves)
+            types = tuple(types)
             try:
-                self._entries[key] = self.dispatcher.compile(tuple(types))
+                self.dispatcher.compile(types)
             except ClaimedElsewhere:
                 return lambda: self(*arguments)
-        return partial(self._entries[key], *leaves)
+            self._entries[key] = self.dispatcher.overloads[types]
+        entry = self._entries[key]
+        return bind(entry, leaves)
 
     def _leaves(self, arguments):
         """Return the parts of arguments that the flat function takes."""

@@ -10,6 +10,7 @@ from numba.extending import intrinsic
 
 from ...blocks import CSRRows
 from . import learning
+from .bound import joined
 from .compiling import compiled
 from .forest import forest_call
 from .losses import losses_call
@@ -41,7 +42,11 @@ class Recorder:
     """
 
     def __init__(self):
-        self.calls = []
+        self._calls = []
+
+    @property
+    def calls(self):
+        return joined(self._calls)
 
     def norm(self, values):
         """Return 0, since no row is known yet."""
@@ -87,7 +92,7 @@ class Recorder:
             block = block._replace(rows=rows, moments=None)
         arguments = task, state, block, out
         if is_sparse and state.first.size == 1:
-            self.calls.append(partial(learning.learn_rows, *arguments))
+            self._calls.append(partial(learning.learn_rows, *arguments))
         else:
             self._record(*learning.learn_call(*arguments), None)
 
@@ -117,10 +122,10 @@ class Recorder:
 
     def run(self, function, *arguments):
         """See :class:`Engine`."""
-        self.calls.append(partial(function, *arguments))
+        self._calls.append(partial(function, *arguments))
 
     def _record(self, loop, arguments, result):
-        self.calls.append(loop.bind(*arguments))
+        self._calls.append(loop.bind(*arguments))
         return result
 
 
@@ -150,7 +155,13 @@ class SavedArrays:
         room = np.empty(sizes.sum())
         self.save = _copy_loop(False).bind(*places, room)
         self.restore = _copy_loop(True).bind(*places, room)
-        self.are_finite = _finite_loop().bind(*places)
+        self._is_finite = np.empty(1)
+        self._check = _finite_loop().bind(*places, self._is_finite)
+
+    def are_finite(self):
+        """Whether all numbers in the arrays are finite, as they are now."""
+        self._check()
+        return self._is_finite[0] == 1.0
 
 
 @cache
@@ -176,7 +187,8 @@ def _copy_loop(restores):
 @cache
 def _finite_loop():
 
-    def are_finite(places, n_whole, indices, indptr):
+    def are_finite(places, n_whole, indices, indptr, is_finite):
+        is_finite[0] = 0.0
         for i in range(len(places)):
             size, is_whole = places[i, 1], i < n_whole
             for j in range(1 if is_whole else indptr[1]):
@@ -184,8 +196,8 @@ def _finite_loop():
                 values = numbers_at(places[i, 0] + 8 * size * record, size)
                 for k in range(size):
                     if not np.isfinite(values[k]):
-                        return False
-        return True
+                        return
+        is_finite[0] = 1.0
 
     return compiled(are_finite)
 
