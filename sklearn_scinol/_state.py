@@ -12,6 +12,12 @@ ARRAYS = np.ndarray, np.memmap
 NUMBERS = frozenset([float, int, bool, str, type(None)])
 
 
+class checkpoints:
+    """Number of checkpoints of any part so far: before each change of attributes."""
+
+    n_taken = 0
+
+
 class Part:
     """Object whose state learning changes; see :func:`checkpoint`.
 
@@ -78,6 +84,7 @@ def checkpoint(part, X=None, features=None):
     It may be called more than once, and restores arrays in place. All are writable
     from now on.
     """
+    checkpoints.n_taken += 1
     saved, arrays, lists, undo = [], [], [], []
     for each, seen, changed in _within(part, X, features):
         kind, attributes = type(each), vars(each)

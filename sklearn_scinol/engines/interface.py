@@ -342,6 +342,9 @@ class Engine(Protocol):
         losses : ndarray of shape (n, K), or (n, 1) for a joint loss
         """
 
+    def stack(self, arrays):
+        """Return arrays of equal shapes as one, with an axis more in front."""
+
     def learn_rounds(self, state, losses, c, weights):
         """Learn from rounds of experts' losses.
 
@@ -349,7 +352,8 @@ class Engine(Protocol):
         ----------
         state : AdaHedgeState or FixedShareState
             Changed.
-        losses : ndarray of shape (n, K)
+        losses : ndarray of shape (K, n, n_outputs or 1)
+            Of each round the sum over outputs counts.
         c : ndarray of shape (n,)
             The weights of the rounds; those of weight 0 are not learned.
         weights : ndarray of shape (n, K)

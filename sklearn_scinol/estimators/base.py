@@ -25,7 +25,7 @@ from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite
 from .._version import __version__
 from ..config import current_engine
-from ..models.session import append_losses, is_small, session_of
+from ..models.session import is_small, session_of
 from ..models.weights import check_not_all_zero
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
@@ -458,12 +458,6 @@ class OnlineEstimator(
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
             self.loss_curve_ = [*self.loss_curve_, loss][-self._max_curve :]
-
-    def _record_row(self, loss_before, weight, rollbacks):
-        """Append the loss of one row to `loss_curve_` in place, and a rollback."""
-        if weight > 0:
-            loss = (self._model.cumulative_loss - loss_before) / weight
-            append_losses([(self.loss_curve_, loss, self._max_curve)], rollbacks)
 
     @property
     def _max_curve(self):

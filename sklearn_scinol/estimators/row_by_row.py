@@ -375,7 +375,7 @@ class EstimatorRows(RowByRow):
             session is not None
             and self._write_row(session, x, 0.0)
             and session.accepts_rows()
-            and session.learn()
+            and session.predict_rows()
         ):
             return self._to_output(session.reported, method)
         check_is_fitted(estimator)

@@ -137,10 +137,10 @@ class ExpertWeights(Part, ABC):
             sample_weight, rounds, dtype=np.float64, ensure_non_negative=True
         )
         weights, before = np.empty(rounds.shape), self._state
-        engine, rounds = get_engine(current_engine()), np.array(rounds, order="C")
+        engine, rounds = get_engine(current_engine()), np.array(rounds.T, order="C")
         try:
             self._state = deepcopy(before)  # others may have the arrays
-            engine.learn_rounds(self._state, rounds, c, weights)
+            engine.learn_rounds(self._state, rounds[..., np.newaxis], c, weights)
             self._check_finite()
         except BaseException:
             self._state = before

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from functools import partial
-from itertools import product
+from itertools import compress, product
 from operator import is_
 
 import numpy as np
@@ -37,7 +37,7 @@ from .expert import (
 from .fixed_share import FixedShare
 from .mixing_scale import MixingScale
 from .parallel import workers
-from .second_level import SecondLevel, stack
+from .second_level import SecondLevel, of_levels
 from .session import MixtureSession
 from .target_range import TargetRange
 
@@ -252,38 +252,30 @@ class MixtureModel(Model):
         mean : ndarray of shape (n, n_outputs)
         """
         given, n_experts = block.weights.given, len(predictions)
-        n, n_outputs, limits, of_levels = len(given), self.n_outputs, None, []
+        n, n_outputs, limits, of_both = len(given), self.n_outputs, None, []
         engine.run(self.weight_scale.learned, block.weights)
-        stacked = stack(engine, predictions), stack(engine, losses)
+        predictions, losses = engine.stack(predictions), engine.stack(losses)
         if self.target_range is not None:
             limits = np.empty((2, n, n_outputs))
-            engine.run(self._clip, block, *stacked, limits, are_new)
-        predictions, losses = stacked
+            engine.run(self._clip, block, predictions, losses, limits, are_new)
         weights = np.empty((len(self.hedges), n, n_experts))
         known = block
         if not are_new:
             nothing = block.weights._replace(given=np.zeros(n))
             known = block._replace(weights=nothing)
         for k, hedge in enumerate(self.hedges):
-            rounds = np.empty((n, n_experts))
-            engine.run(self._fill_rounds, k, losses, rounds)
-            engine.learn_rounds(hedge._state, rounds, known.weights.given, weights[k])
+            own = losses[..., self._outputs_of(k)]
+            engine.learn_rounds(hedge._state, own, known.weights.given, weights[k])
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
         if self.levels:
-            mean, of_levels = self._learn_levels(
-                engine, known, predictions, mean, limits
-            )
+            mean, of_both = self._learn_levels(engine, known, predictions, mean, limits)
         if self.mixing_scale.n_classes is None:
             engine.run(self._learn_errors, block, predictions, weights, mean)
         engine.run(self.count_learned, block.weights)
         if are_new:
-            engine.run(self._record_weights, weights, of_levels, given)
+            engine.run(self._record_weights, weights, of_both, given)
         engine.compute_losses(self.loss, block, mean, self.numbers)
         return mean
-
-    def _fill_rounds(self, k, losses, rounds):
-        """Fill the losses that a set of weights learns from: (n, n_experts)."""
-        rounds[:] = self.mixing_scale.losses_of_weights(k, losses).T
 
     def _learn_errors(self, block, predictions, weights, mean):
         """Learn squared errors; tell the deviations before each row, if asked to."""
@@ -320,19 +312,17 @@ class MixtureModel(Model):
         """
         of_both, weights = np.empty(mean.shape), []
         if not all(self.are_pooled):
-            pooled = np.empty((sum(self.are_pooled), *mean.shape))
-            engine.run(np.compress, self.are_pooled, predictions, 0, pooled)
-            predictions = pooled
+            predictions = engine.stack([*compress(predictions, self.are_pooled)])
         for k, level in enumerate(self.levels):
             own, clip = self._outputs_of(k), None
             if limits is not None:
                 clip = partial(self.target_range.clip_in_place, limits[:, :, own])
             of_own = self.output_of_block(block, k)
-            of_level, of_levels = level.learn(
+            of_level, of_own_weights = level.learn(
                 engine, of_own, predictions[:, :, own], mean[:, own], clip
             )
             engine.run(np.copyto, of_both[:, own], of_level)
-            weights.append(of_levels)
+            weights.append(of_own_weights)
         return of_both, weights
 
     def _predict_levels(self, engine, predictions, mean, limits):
@@ -478,7 +468,7 @@ class MixtureModel(Model):
                 steps = np.column_stack([sums, c * np.vstack([excess, steps])])
                 sums[:] = np.minimum(np.cumsum(steps, axis=1)[:, -1], MAX_FLOAT)
 
-    def _record_weights(self, weights, of_levels, c):
+    def _record_weights(self, weights, of_both, c):
         """Add weights of rows that were learned to the curves."""
         while (point := self._next_point) < self.n_rounds:
             learned = np.flatnonzero(c > 0.0)
@@ -486,8 +476,8 @@ class MixtureModel(Model):
             row = learned[point - before]
             self.points.append(point)
             self.curve.append(weights[:, row].copy())
-            if of_levels:
-                self.level_curve.append(np.stack([each[row] for each in of_levels]))
+            if of_both:
+                self.level_curve.append(of_levels(np.stack([w[row] for w in of_both])))
 
     def invariants(self):
         yield from super().invariants()

@@ -63,7 +63,7 @@ class SecondLevel(Part):
     @property
     def weights(self):
         """Weights of the first level and of the pools at the next row."""
-        return _of_levels(self.hedge.weights_)
+        return of_levels(self.hedge.weights_)
 
     @property
     def regret_bound(self):
@@ -95,27 +95,25 @@ class SecondLevel(Part):
         Returns
         -------
         predictions : ndarray of shape (n, n_outputs)
-        weights : ndarray of shape (n, 1 + n_pools)
-            Of first level and pools, before each row.
+        weights : ndarray of shape (n, 2 * n_pools)
+            Of the copies of the first level, and of pools, before each row.
         """
-        normalised, n = np.empty(first.shape), len(first)
-        engine.run(self._fill_normalised, first, normalised)
-        pooled = self.learn_pools(engine, block, predictions, normalised)
-        levels = stack(engine, [normalised, *pooled])
+        if self.mixing_scale.n_outputs > 1:
+            scores, first = first, np.empty(first.shape)
+            engine.run(self._fill_normalised, scores, first)
+        pooled = self.learn_pools(engine, block, predictions, first)
+        levels = engine.stack(with_copies(first, pooled))
         if clip is not None:
             engine.run(clip, levels)
-        loss = self.mixing_scale.loss
+        loss, n_copies = self.mixing_scale.loss, len(pooled)
         losses = [
-            engine.compute_losses(loss, block, level, np.zeros(2)) for level in levels
+            engine.compute_losses(loss, block, level, np.zeros(2))
+            for level in levels[n_copies - 1 :]
         ]
-        rounds, weights = np.empty((2, n, 2 * len(pooled)))
-        of_levels = np.empty((n, 1 + len(pooled)))
-        copies = [*losses[:1] * len(pooled), *losses[1:]]
-        engine.run(_put_side_by_side, copies, rounds)
-        engine.learn_rounds(self.hedge._state, rounds, block.weights.given, weights)
-        engine.run(_fill_of_levels, weights, of_levels)
-        kind = self.mixing_scale.kind
-        return engine.mix(kind, levels, of_levels[np.newaxis]), of_levels
+        losses = engine.stack(with_copies(losses[0], losses[1:]))
+        weights = np.empty((len(first), len(levels)))
+        engine.learn_rounds(self.hedge._state, losses, block.weights.given, weights)
+        return engine.mix(self.mixing_scale.kind, levels, weights[np.newaxis]), weights
 
     def predict(self, engine, predictions, first, clip=None):
         """Predict rows.
@@ -141,10 +139,10 @@ class SecondLevel(Part):
             # Not a product of BLAS, which depends on the number of rows.
             scores = np.add.reduce(F * pool.state().w[0, : F.shape[-1]], axis=-1)
             pooled.append(offset + deviation * scores.reshape(first.shape))
-        levels = np.stack([first, *pooled])
+        levels = np.stack(with_copies(first, pooled))
         if clip is not None:
             clip(levels)
-        weights = self.weights[np.newaxis, np.newaxis]
+        weights = self.hedge.weights_[np.newaxis, np.newaxis]
         return engine.mix(self.mixing_scale.kind, levels, weights)
 
     def learn_pools(self, engine, block, predictions, first):
@@ -235,30 +233,16 @@ def standardised_differences(predictions, first, deviation):
     return np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, order="C")
 
 
-def stack(engine, arrays):
-    """Return arrays of equal shapes as one, with an axis more in front."""
-    stacked = np.empty((len(arrays), *arrays[0].shape))
-    engine.run(_put_in_turn, arrays, stacked.reshape(-1, stacked.shape[-1]))
-    return stacked
-
-
-def _put_in_turn(arrays, out):
-    np.concatenate(arrays, out=out)
-
-
-def _put_side_by_side(arrays, out):
-    np.concatenate(arrays, axis=1, out=out)
+def with_copies(first, pooled):
+    """Return what weights are about: the first level as often as there are pools."""
+    return [first] * len(pooled) + [*pooled]
 
 
 def _fill_differences(predictions, first, deviation, F):
     F[:] = standardised_differences(predictions, first, deviation)
 
 
-def _fill_of_levels(weights, of_levels):
-    of_levels[:] = _of_levels(weights)
-
-
-def _of_levels(weights):
+def of_levels(weights):
     """Add up the weights of the copies of the first level."""
     n_pools = weights.shape[-1] // 2
     first = np.add.reduce(weights[..., :n_pools], axis=-1, keepdims=True)

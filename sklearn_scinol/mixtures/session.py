@@ -1,6 +1,6 @@
 """A few rows at a time for a mixture, see :mod:`sklearn_scinol.models.session`."""
 
-from ..models.session import Session, append_losses
+from ..models.session import Session
 from .expert import of_block
 
 
@@ -27,7 +27,7 @@ class MixtureSession(Session):
             for place, (_, predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
-        self._numbers = [each.numbers for each in self._models]
+        self._numbers = [each.numbers for each in (model, *self._models)]
         predictions, losses = zip(*found, strict=True)
         self.reported = model.learn_predictions(
             recorder, model.block(blocks[0]), predictions, losses
@@ -53,20 +53,8 @@ class MixtureSession(Session):
 
         return [*super()._rollbacks(), restore]
 
-    def _learn_rows(self):
-        self._losses_before = [numbers.item(1) for numbers in self._numbers]
-        return super()._learn_rows()
-
-    def _add_to_expert_curves(self, rollbacks):
-        c, entries = self.rows.total_weight, []
-        if c == 0.0:
-            return
-        for expert, numbers, before in zip(
-            self.model.experts, self._numbers, self._losses_before, strict=True
-        ):
-            own, loss = expert.estimator, (numbers.item(1) - before) / c
-            entries.append((own.loss_curve_, loss, own._max_curve))
-        append_losses(entries, rollbacks)
-
     def estimators(self, own):
         return [own, *(expert.estimator for expert in self.model.experts)]
+
+    def _losses(self):
+        return [numbers.item(1) for numbers in self._numbers]

@@ -239,9 +239,13 @@ class QuantileSession(Session):
         self.reported = np.concatenate([p.reported for p in self._sessions], axis=1)
         return True
 
-    def _add_to_expert_curves(self, rollbacks):
-        for each in self._sessions:
-            each._add_to_expert_curves(rollbacks)
+    def _record_losses(self, *arguments):
+        self._curves = None
+        super()._record_losses(*arguments)
+
+    def _losses(self):
+        of_experts = [loss for each in self._sessions for loss in each._losses()[1:]]
+        return [self.model.cumulative_loss, *of_experts]
 
     def estimators(self, own):
         return [own, *(e for each in self._sessions for e in each.estimators(own)[1:])]

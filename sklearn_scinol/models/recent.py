@@ -75,18 +75,25 @@ class RecentRows(Part):
         return np.inf if n_slots >= self.window else n_slots - int(self.n_rows[0])
 
     def _undo(self, X):
-        count, n_rows = self.n_rows.copy(), self.window
-        if X is not None:
-            n_rows = min(X.shape[0], n_rows)
-        slots = (int(count[0]) + np.arange(n_rows)) % self.window
-        slots = slots[slots < len(self.weights)]
-        stored = self._at(slots, 1.0)
+        n_rows, saved = self.n_rows.copy(), []
+        n = self.window if X is None else min(X.shape[0], self.window)
+        for slots in self._next_slots(n):
+            blocks = slice(slots.start // SIDE_BY_SIDE, -(-slots.stop // SIDE_BY_SIDE))
+            places = (self.rows, blocks), (self.targets, slots), (self.weights, slots)
+            saved += [(array, place, array[place].copy()) for array, place in places]
 
         def restore():
-            self._store(slots, *stored)
-            self.n_rows[:] = count
+            for array, place, values in saved:
+                array[place] = values
+            self.n_rows[:] = n_rows
 
         return restore
+
+    def _next_slots(self, n):
+        """Return the slots of the next rows, and if these are the last, the first."""
+        start = int(self.n_rows[0]) % self.window
+        stop, n_first = min(start + n, self.window), start + n - self.window
+        return [slice(start, stop)] + [slice(0, n_first)] * (n_first > 0)
 
     def _n_blocks(self, count):
         """Return the number of blocks after so many rows: a power of two, or all."""

@@ -14,7 +14,13 @@ import numpy as np
 
 from .._locks import locks_of
 from .._rollback import finish, roll_back, rollbacks_around
-from .._state import attributes_of, checkpoint, make_writable, parts_of
+from .._state import (
+    attributes_of,
+    checkpoint,
+    checkpoints,
+    make_writable,
+    parts_of,
+)
 from ..blocks import RowWeights
 from ..config import current_engine
 from ..engines import get_engine
@@ -219,8 +225,6 @@ class Session:
         Predictions of the latest rows before each was learned.
     """
 
-    _owns_curves = False
-
     def __init__(self, model, engine, rows):
         self.model, self.rows = model, rows
         self._engine = engine
@@ -237,13 +241,13 @@ class Session:
             for part in parts
             if isinstance(part, FeatureBins) and not part.is_fixed
         ]
-        recorder = engine.Recorder()
+        recorder = self._recorder = engine.Recorder()
         rollbacks = [checkpoint(bins) for bins in self._bins]
         try:
             predictions = self._record_calls(recorder)
         finally:  # recorded rows are none of the stream
             finish(partial(roll_back, rollbacks))
-        self._calls = recorder.calls
+        self._calls = recorder.functions
         attributes = [
             (part, name, value)
             for part in parts
@@ -267,16 +271,21 @@ class Session:
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
         memories = [getattr(model, "memories", ()) for model in self._models]
-        self._memories = {id(each): each for each in chain.from_iterable(memories)}
+        memories = {id(each): each for each in chain.from_iterable(memories)}
+        self._memories = [*memories.values()]
         recorded = [
             part
             for part in parts
-            if part not in self._bins and id(part) not in self._memories
+            if part not in self._bins and id(part) not in memories
         ]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, rows.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
+        #: Number of checkpoints when the arrays were looked at.
+        self._n_checkpoints = -1
+        #: Curves of the estimators, which nobody shares, and their maximum lengths.
+        self._curves = None
 
     def _linear_models(self):
         return [self.model]
@@ -322,10 +331,15 @@ class Session:
     @property
     def is_current(self):
         """Whether the model still has the arrays of the recorded calls."""
-        owners, names, values = self._places
+        if self._n_checkpoints == checkpoints.n_taken:
+            return True
+        n_checkpoints, (owners, names, values) = checkpoints.n_taken, self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
-        return all(units.seen.tobytes() == seen for units, seen in self._seen)
+        if not all(units.seen.tobytes() == seen for units, seen in self._seen):
+            return False
+        self._n_checkpoints, self._curves = n_checkpoints, None
+        return True
 
     def accepts(self, n_entries):
         """Whether a row with `n_entries` fits; None stands for a dense row."""
@@ -365,25 +379,23 @@ class Session:
         )
         return self._models[0].t + n_left
 
-    def learn(self, estimator=None):
-        """Predict the rows, and learn them if they have weights.
+    def learn(self, estimator):
+        """Predict the rows, then learn them; the estimator records their loss.
 
-        An estimator records the loss of rows that are learned. Returns whether all is
-        finite. If not, or after an error, the state is as it was.
+        Returns whether all is finite. If not, or after an error, the state is as
+        before.
         """
+        if self.rows.total_weight == 0.0:
+            return self._learn_rows()
         rollbacks = self._rollbacks()
         restore = partial(roll_back, rollbacks)
-        if estimator is not None:
-            self._own_curves(estimator)
-            loss_before = self.model.cumulative_loss
-            around = rollbacks_around(estimator)
-            if around is not None:
-                around.append(restore)
+        losses_before = self._losses()
+        around = rollbacks_around(estimator)
+        if around is not None:
+            around.append(restore)
         try:
             if self._learn_new_features() and self._learn_rows():
-                if estimator is not None:
-                    self._add_to_curves(estimator, loss_before, rollbacks)
-                    self._add_to_expert_curves(rollbacks)
+                self._record_losses(estimator, losses_before, rollbacks)
                 return True
             restore()
             return False
@@ -391,39 +403,38 @@ class Session:
             finish(restore)
             raise
 
+    def predict_rows(self):
+        """Predict the rows, which have no weight and so change no state.
+
+        Returns whether all is finite.
+        """
+        return self._learn_rows()
+
     def predict(self, X):
         """Return predictions for rows, up to as many as learn, or None if it cannot."""
         self.rows.set_values(0.0)
         self.rows.X[: len(X)] = X
         self.rows.set_weights(np.zeros(len(self.rows)))
-        can_predict = self.accepts_rows() and self.learn()
+        can_predict = self.accepts_rows() and self.predict_rows()
         return self.reported[: len(X)].copy() if can_predict else None
-
-    def _own_curves(self, estimator):
-        """Give estimators curves that they share with nobody, and that can grow."""
-        if not self._owns_curves:
-            for each in self.estimators(estimator):
-                each.loss_curve_ = [*each.loss_curve_]
-            self._owns_curves = True
 
     def _rollbacks(self):
         """Save the state; return functions that restore it, to call in reverse."""
         self._state.save()
         rows, rollbacks, self._new_units = self.rows, [self._state.restore], []
-        if rows.capacity is not None and rows.total_weight > 0.0:
+        if rows.capacity is not None:
             indices = rows.indices
             new = [each for each in self._units if not each.seen[indices].all()]
             rollbacks += [checkpoint(each, rows.X, indices.copy()) for each in new]
             self._new_units = new
-        if rows.total_weight > 0.0:
-            rollbacks.extend(map(checkpoint, self._bins))
-            rollbacks += [checkpoint(each, rows.X) for each in self._memories.values()]
+        rollbacks.extend(map(checkpoint, self._bins))
+        rollbacks += [memory._undo(rows.X) for memory in self._memories]
         return rollbacks
 
     def _learn_new_features(self):
         """Learn the units of a sparse row; return whether all are 1."""
         rows = self.rows
-        if rows.capacity is None or rows.total_weight == 0.0:
+        if rows.capacity is None:
             return True
         for units in self._new_units:
             weights = rows.weights(self.model.weight_scale, rows.all)
@@ -444,15 +455,31 @@ class Session:
         """Return the estimators that record losses: of the model, and inside it."""
         return [own]
 
-    def _add_to_curves(self, estimator, loss_before, rollbacks):
-        """Add the mean loss of learned rows to the curve of an estimator."""
+    def _losses(self):
+        """Return the sum of losses of the model of each of these estimators."""
+        return [self.model.cumulative_loss]
+
+    def _record_losses(self, estimator, before, rollbacks):
+        """Add the mean losses of the rows to curves; `before` has the sums before."""
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
-        estimator._record_row(loss_before, self.rows.total_weight, rollbacks)
-
-    def _add_to_expert_curves(self, rollbacks):
-        """Add the mean losses of learned rows to the curves of experts, if any."""
+        if self._curves is None:
+            estimators = self.estimators(estimator)
+            for each in estimators:
+                each.loss_curve_ = [*each.loss_curve_]
+            self._curves = [(each.loss_curve_, each._max_curve) for each in estimators]
+        c, sums = self.rows.total_weight, zip(self._losses(), before, strict=True)
+        losses = [(after - before) / c for after, before in sums]
+        added = [
+            (curve, len(curve), curve[:1], loss, longest)
+            for (curve, longest), loss in zip(self._curves, losses, strict=True)
+        ]
+        rollbacks.append(partial(_take_back, added))
+        for curve, _, _, loss, longest in added:
+            curve.append(loss)
+            if len(curve) > longest:
+                del curve[0]
 
 
 def is_small(X):
@@ -504,29 +531,13 @@ def predict_few(model, X, n_classes):
         return session and session.predict(X)
 
 
-def append_losses(entries, rollbacks):
-    """Append losses to curves in place, and drop the first ones of long curves.
-
-    Entries are curves, their losses and maximum lengths. A function that undoes it is
-    appended to `rollbacks` before.
-    """
-    before = [
-        (curve, len(curve), loss, curve[: max(len(curve) + 1 - longest, 0)])
-        for curve, loss, longest in entries
-    ]
-
-    def restore():
-        for curve, n, loss, dropped in before:
-            if curve and curve[-1] is loss:
-                del curve[-1]
-            if len(curve) < n:
-                curve[:0] = dropped
-
-    rollbacks.append(restore)
-    for curve, _, loss, dropped in before:
-        curve.append(loss)
-        if dropped:
-            del curve[: len(dropped)]
+def _take_back(added):
+    """Take losses off curves again, where they were added."""
+    for curve, n, first, loss, _ in added:
+        if curve and curve[-1] is loss:
+            del curve[-1]
+        if len(curve) < n:
+            curve[:0] = first
 
 
 def _float_arrays(parts):

@@ -174,45 +174,51 @@ class Forest(RecordsChanges):
 
     def _begin(self, log):
         """Tell all checkpoints that an engine is about to fill a log."""
-        log.counts[IS_BROKEN] = 0
-        for reference in self._logs:
-            of_checkpoint = reference()
-            if of_checkpoint is not None:
-                of_checkpoint.pending = log
+        of_checkpoints = [each for ref in self._logs if (each := ref()) is not None]
+        for each in of_checkpoints:
+            self._keep(each)
+        log.counts[[NODES, BOXES, IS_BROKEN]] = 0
+        for each in of_checkpoints:
+            each.pending = log
 
     def _end(self, log):
-        """Record what an engine has saved; refuse trees that are none."""
+        """Finish what an engine has saved; refuse trees that are none."""
+        self._unmark(log)
         if log.counts[IS_BROKEN]:
             raise RuntimeError(
                 "The forest is damaged: links between its nodes make no tree. Load it "
                 "again, or fit it."
             )
-        self._keep(log)
+
+    def _unmark(self, log):
+        """Forget which nodes an engine has saved, so that the next call saves them."""
+        n, n_boxes, *_ = log.counts
+        for nodes in log.nodes[:n], log.of_boxes[:n_boxes]:
+            self.links[nodes[:, 0], nodes[:, 1], SAVED] = 0
 
     def _keep(self, log):
-        """Record what an engine has saved, and empty its log; perhaps again."""
-        n, n_boxes, *_ = log.counts
-        if n == 0:
+        """Copy what an engine has saved for a checkpoint: its next call saves more."""
+        if (saved := log.pending) is None:
             return
-        places, of_boxes = log.nodes[:n].T.copy(), log.of_boxes[:n_boxes].T.copy()
-        self.links[(*places, SAVED)] = 0
-        self.links[(*of_boxes, SAVED)] = 0
-        log.links[:n, SAVED] = 0
+        n, n_boxes, *_ = saved.counts
+        places, of_boxes = saved.nodes[:n].T.copy(), saved.of_boxes[:n_boxes].T.copy()
+        saved.links[:n, SAVED] = 0
         kept = [
-            (name, tuple(places), getattr(log, name)[:n].copy())
+            (name, tuple(places), getattr(saved, name)[:n].copy())
             for name in self._BY_NODE[:-1]
         ]
-        kept.append(("boxes", tuple(of_boxes), log.boxes[:n_boxes].copy()))
-        self._record(kept)
-        log.counts[[NODES, BOXES]] = 0
+        kept.append(("boxes", tuple(of_boxes), saved.boxes[:n_boxes].copy()))
+        log.append(kept)
+        log.pending = None
 
     def _undo(self, X):
         before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
         log = self._new_log()
 
         def restore():
-            if log.pending is not None:  # the engine's call was interrupted
-                self._keep(log.pending)
+            if log.pending is not None:
+                self._unmark(log.pending)  # perhaps the engine's call was interrupted
+                self._keep(log)
             vars(self).update(before)  # arrays are replaced where they grow
             for kept in reversed(log):
                 for name, (trees, slots), values in kept:

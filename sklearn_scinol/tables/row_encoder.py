@@ -219,7 +219,7 @@ class NumbersOfRow:
         if engine.Recorder is not None:
             recorder = engine.Recorder()
             self._Z = recorder.standardise(standard.moments, self._X)
-            (self._standardise,) = recorder.calls
+            (self._standardise,) = recorder.functions
 
     def _look_up(self):
         """Return what encodes the values of each column."""

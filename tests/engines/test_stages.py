@@ -412,7 +412,8 @@ def test_weights_of_experts(scale, loops):
     weights = np.empty((40, 3))
     for rows in slice(0, 13), slice(13, 40):
         c = np.ones(rows.stop - rows.start)
-        loops.learn_rounds(state, losses[rows], c, weights[rows])
+        of_experts = losses[rows].T.copy()[..., np.newaxis]
+        loops.learn_rounds(state, of_experts, c, weights[rows])
     assert_allclose(weights, expected, rtol=1e-9, atol=1e-15)
     assert_allclose(state.gap, float(reference.Delta), rtol=1e-12)
     assert_allclose(state.loss, float(reference.hedge_loss), rtol=1e-12)

@@ -686,7 +686,7 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
         raise KeyboardInterrupt
 
     before = copy.deepcopy(model)
-    for name in "_fill_rounds", "count_learned", "_record_weights":
+    for name in "count_learned", "_record_weights":
         with monkeypatch.context() as patch:
             patch.setattr(MixtureModel, name, interrupted)
             with pytest.raises(KeyboardInterrupt):

@@ -13,6 +13,8 @@ registers while a row's pass works on it; dense rows learned by the pass that pr
 the next one.
 """
 
+from numpy import stack
+
 from ...blocks import run
 from .combination import learn_combination
 from .forest import learn_forest

@@ -54,7 +54,7 @@ def _hedge_loop():
         t, gap, loss = numbers[0], numbers[1], numbers[2]
         largest_range, norm_of_ranges = numbers[3], numbers[4]
         weighted, excess = room
-        n, K = losses.shape
+        K, n = losses.shape[:2]
         scale = adahedge.inverse_rate(gap, state.log_K)
         for r in range(n):
             for k in range(K):
@@ -64,7 +64,7 @@ def _hedge_loop():
             t += 1.0
             smallest, largest = np.inf, -np.inf
             for k in range(K):
-                weighted[k] = c[r] * losses[r, k]
+                weighted[k] = c[r] * sum_of(losses[k, r])
                 smallest = _portable.smaller(smallest, weighted[k])
                 largest = _portable.larger(largest, weighted[k])
             largest_range = _portable.larger(largest_range, largest - smallest)
@@ -117,7 +117,7 @@ def _shares_loop():
         w, totals, numbers = state.weights, state.totals, state.numbers
         t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
         weighted, excess, earned = room
-        n, K = losses.shape
+        K, n = losses.shape[:2]
         A = of_shares.size
         for r in range(n):
             for k in range(K):
@@ -126,7 +126,7 @@ def _shares_loop():
                 continue
             smallest = np.inf
             for k in range(K):
-                weighted[k] = c[r] * losses[r, k]
+                weighted[k] = c[r] * sum_of(losses[k, r])
                 totals[k] += weighted[k]
                 smallest = _portable.smaller(smallest, weighted[k])
             largest = 0.0
@@ -189,6 +189,15 @@ def _shares_loop():
         numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
 
     return compiled(learn_rounds, STRICT)
+
+
+@_portable.exact
+def sum_of(losses):
+    """Sum of losses in order."""
+    total = losses[0]
+    for j in range(1, losses.size):
+        total += losses[j]
+    return total
 
 
 @_portable.exact

@@ -42,11 +42,12 @@ class Recorder:
     """
 
     def __init__(self):
-        self._calls = []
+        self.calls, self._kept = [], []
 
     @property
-    def calls(self):
-        return joined(self._calls)
+    def functions(self):
+        """Functions that make the calls, as few as possible."""
+        return joined(self.calls)
 
     def norm(self, values):
         """Return 0, since no row is known yet."""
@@ -92,7 +93,7 @@ class Recorder:
             block = block._replace(rows=rows, moments=None)
         arguments = task, state, block, out
         if is_sparse and state.first.size == 1:
-            self._calls.append(partial(learning.learn_rows, *arguments))
+            self.calls.append(partial(learning.learn_rows, *arguments))
         else:
             self._record(*learning.learn_call(*arguments), None)
 
@@ -108,6 +109,18 @@ class Recorder:
         """See :class:`Engine`."""
         return self._record(*losses_call(loss, block, predictions, numbers))
 
+    def stack(self, arrays):
+        """See :class:`Engine`."""
+        shape = len(arrays), *arrays[0].shape
+        if not all(each.flags.c_contiguous for each in arrays):
+            stacked = np.empty(shape)
+            self.run(np.stack, arrays, 0, stacked)
+            return stacked
+        saved = SavedArrays(arrays)
+        self.calls.append(saved.save)
+        self._kept.append(saved)
+        return saved.room.reshape(shape)
+
     def learn_rounds(self, state, losses, c, weights):
         """See :class:`Engine`."""
         self._record(*rounds_call(state, losses, c, weights), None)
@@ -122,10 +135,10 @@ class Recorder:
 
     def run(self, function, *arguments):
         """See :class:`Engine`."""
-        self._calls.append(partial(function, *arguments))
+        self.calls.append(partial(function, *arguments))
 
     def _record(self, loop, arguments, result):
-        self._calls.append(loop.bind(*arguments))
+        self.calls.append(loop.bind(*arguments))
         return result
 
 
@@ -152,9 +165,9 @@ class SavedArrays:
             indices, indptr = X.indices, X.indptr
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
-        room = np.empty(sizes.sum())
-        self.save = _copy_loop(False).bind(*places, room)
-        self.restore = _copy_loop(True).bind(*places, room)
+        self.room = np.empty(sizes.sum())
+        self.save = _copy_loop(False).bind(*places, self.room)
+        self.restore = _copy_loop(True).bind(*places, self.room)
         self._is_finite = np.empty(1)
         self._check = _finite_loop().bind(*places, self._is_finite)
 

@@ -1,5 +1,7 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
+from numpy import stack
+
 from ..._portable import inverse
 from ...blocks import run
 from .combination import learn_combination

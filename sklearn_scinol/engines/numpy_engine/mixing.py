@@ -22,11 +22,11 @@ def learn_hedge(state: AdaHedgeState, losses, c, weights):
     t, gap, loss, largest_range, norm = numbers.tolist()
     scale = adahedge.inverse_rate(gap, log_K)
     with np.errstate(all="ignore"):
-        for r in range(losses.shape[0]):
+        for r, losses_of_round in enumerate(losses.sum(axis=2).T):
             weights[r] = w
             if not c[r] > 0.0:
                 continue
-            weighted = c[r] * losses[r]
+            weighted = c[r] * losses_of_round
             smallest = np.minimum.reduce(weighted)
             excess = difference(weighted, smallest)
             largest = np.maximum.reduce(weighted) - smallest
@@ -60,11 +60,11 @@ def learn_shares(state: FixedShareState, losses, c, weights):
     t, gap, loss, scale = numbers.tolist()
     K = w.size
     with np.errstate(all="ignore"):
-        for r in range(losses.shape[0]):
+        for r, losses_of_round in enumerate(losses.sum(axis=2).T):
             weights[r] = w
             if not c[r] > 0.0:
                 continue
-            weighted = c[r] * losses[r]
+            weighted = c[r] * losses_of_round
             smallest = np.minimum.reduce(weighted)
             totals += weighted
             excess = difference(weighted, smallest)
