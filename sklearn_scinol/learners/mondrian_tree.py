@@ -496,6 +496,14 @@ def save_node(tree, k, node, log):
     tree.links[node, SAVED] |= 1
 
 
+def unmark_saved(trees, log):
+    """Let the next call save nodes and boxes again."""
+    for i in range(log.counts[NODES]):
+        trees.links[log.nodes[i, 0], log.nodes[i, 1], SAVED] = 0
+    for i in range(log.counts[BOXES]):
+        trees.links[log.of_boxes[i, 0], log.of_boxes[i, 1], SAVED] = 0
+
+
 def save_box(tree, k, node, log):
     """Save the box of a node in the log, before it changes for the first time."""
     if log.counts[IS_NEEDED] == 0 or tree.links[node, SAVED] & 2:

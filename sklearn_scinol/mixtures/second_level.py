@@ -130,7 +130,8 @@ class SecondLevel(Part):
         """
         first, offset, deviation = self.normalised(first), 0.0, 1.0
         if self.errors is None:
-            F = self.log_probabilities(predictions, first)
+            F = self._new_inputs(first)
+            self._fill_log_probabilities(predictions, first, F)
         else:
             offset, deviation = first, np.sqrt(self.errors.moments[1])
             F = standardised_differences(predictions, first, deviation)
@@ -147,12 +148,10 @@ class SecondLevel(Part):
 
     def learn_pools(self, engine, block, predictions, first):
         """Learn rows with all pools; return predictions before."""
-        loss, scale, n = self.mixing_scale.loss, None, len(first)
+        loss, scale, F = self.mixing_scale.loss, None, self._new_inputs(first)
         if loss.joint:
-            F = np.empty((n, first.shape[1], padded(1 + self.n_experts)))
             engine.run(self._fill_log_probabilities, predictions, first, F)
             return [p.learn_classes(engine, loss, F, block) for p in self.pools]
-        F = np.empty((n, self.pools[0].n_features))
         if self.errors is None:
             engine.run(self._fill_log_probabilities, predictions, first, F)
         else:
@@ -164,11 +163,15 @@ class SecondLevel(Part):
         learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
         return [each.predictions for each in learned]
 
+    def _new_inputs(self, first):
+        """Return an array for what the pools of some rows take."""
+        n, n_outputs = first.shape
+        if self.mixing_scale.loss.joint:
+            return np.empty((n, n_outputs, padded(1 + self.n_experts)))
+        return np.empty((n, self.pools[0].n_features))
+
     def _fill_normalised(self, first, normalised):
         normalised[:] = self.normalised(first)
-
-    def _fill_log_probabilities(self, predictions, first, F):
-        F[:] = self.log_probabilities(predictions, first)
 
     def normalised(self, first):
         """Predictions of the first level, which pools begin with to the last bit."""
@@ -185,18 +188,17 @@ class SecondLevel(Part):
         if self.errors.weight_sum == 0.0 and learned.any():
             errors[learned.argmax()] = 0.0
 
-    def log_probabilities(self, predictions, first):
-        """Log probabilities for the pools; with two classes, log odds."""
-        stacked = np.concatenate([first[np.newaxis], predictions])
+    def _fill_log_probabilities(self, predictions, first, F):
+        """Fill log probabilities for the pools; with two classes, log odds."""
         if not self.mixing_scale.loss.joint:
-            log_odds = np.clip(stacked[:, :, 0], -MAX_LOG_ODDS, MAX_LOG_ODDS)
-            return np.ascontiguousarray(log_odds.T)
-        n_inputs, n, n_classes = stacked.shape
-        F = np.zeros((n, n_classes, padded(n_inputs)))
-        least = np.log(MIN_PROBABILITY)
-        values = np.maximum(log_softmax(stacked, axis=2), least)
-        F[:, :, :n_inputs] = values.transpose(1, 2, 0)
-        return F
+            F[:, :1], F[:, 1:] = first, predictions[:, :, 0].T
+            np.minimum(F, MAX_LOG_ODDS, out=F)
+            np.maximum(F, -MAX_LOG_ODDS, out=F)
+            return
+        n_inputs = 1 + len(predictions)
+        values = log_softmax([first, *predictions], axis=2)
+        np.maximum(values, np.log(MIN_PROBABILITY), out=values)
+        F[:, :, :n_inputs], F[:, :, n_inputs:] = values.transpose(1, 2, 0), 0.0
 
     # Merging.
 

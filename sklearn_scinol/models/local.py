@@ -183,9 +183,10 @@ class LocalModel(Model):
 
     def store_targets(self, y, stored):
         """Fill targets as they are stored: indices of classes, or numbers."""
-        if self.n_classes:
-            y = y[:, np.newaxis] if y.ndim == 1 else y > 0.0
-        stored[:] = y
+        if self.n_classes and y.ndim == 2:
+            np.greater(y, 0.0, out=stored)
+        else:
+            stored[:] = y.reshape(stored.shape)
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size

@@ -23,6 +23,7 @@ from ..learners.mondrian_tree import (
     THRESHOLD,
     TIME,
     WEIGHT,
+    unmark_saved,
 )
 
 # Number of slots of a tree at first, and the factor by which it grows.
@@ -177,24 +178,17 @@ class Forest(RecordsChanges):
         of_checkpoints = [each for ref in self._logs if (each := ref()) is not None]
         for each in of_checkpoints:
             self._keep(each)
-        log.counts[[NODES, BOXES, IS_BROKEN]] = 0
+        log.counts[NODES] = log.counts[BOXES] = log.counts[IS_BROKEN] = 0
         for each in of_checkpoints:
             each.pending = log
 
     def _end(self, log):
-        """Finish what an engine has saved; refuse trees that are none."""
-        self._unmark(log)
+        """Refuse trees that are none."""
         if log.counts[IS_BROKEN]:
             raise RuntimeError(
                 "The forest is damaged: links between its nodes make no tree. Load it "
                 "again, or fit it."
             )
-
-    def _unmark(self, log):
-        """Forget which nodes an engine has saved, so that the next call saves them."""
-        n, n_boxes, *_ = log.counts
-        for nodes in log.nodes[:n], log.of_boxes[:n_boxes]:
-            self.links[nodes[:, 0], nodes[:, 1], SAVED] = 0
 
     def _keep(self, log):
         """Copy what an engine has saved for a checkpoint: its next call saves more."""
@@ -217,7 +211,7 @@ class Forest(RecordsChanges):
 
         def restore():
             if log.pending is not None:
-                self._unmark(log.pending)  # perhaps the engine's call was interrupted
+                unmark_saved(self, log.pending)  # perhaps the engine was interrupted
                 self._keep(log)
             vars(self).update(before)  # arrays are replaced where they grow
             for kept in reversed(log):

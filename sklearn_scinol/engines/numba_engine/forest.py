@@ -31,11 +31,13 @@ def _loop(nodes):
             for r in range(max(start - k * n, 0), n):
                 c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
                 if c > 0.0 and mondrian_tree.is_full(tree):
+                    mondrian_tree.unmark_saved(trees, log)
                     return k * n + r
                 x, y, deviation = rows.X[r], targets[r], deviations[r]
                 mondrian_tree.learn_row(
                     nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, out[r]
                 )
+        mondrian_tree.unmark_saved(trees, log)
         return n_trees * n
 
     return compiled(learn_forest)

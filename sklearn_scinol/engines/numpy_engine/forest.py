@@ -15,7 +15,9 @@ def learn_forest(
             for r in range(max(start - k * n, 0), n):
                 c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
                 if c > 0.0 and mondrian_tree.is_full(tree):
+                    mondrian_tree.unmark_saved(trees, log)
                     return k * n + r
                 row = k, n_trees, r, rows.X[r], targets[r], c, deviations[r]
                 mondrian_tree.learn_row(nodes, tree, *row, room, log, out[r])
+    mondrian_tree.unmark_saved(trees, log)
     return n_trees * n
