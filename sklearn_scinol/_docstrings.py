@@ -4,6 +4,8 @@ import re
 from inspect import cleandoc, signature
 from typing import TypeVar
 
+from .losses import CLASSIFICATION, REGRESSION
+
 Class = TypeVar("Class", bound=type)
 
 
@@ -11,7 +13,8 @@ def inherit_descriptions(cls: Class) -> Class:
     """Complete a class's docstring by what its bases say of parameters and attributes.
 
     Of the parameters, those of the signature, in its order and with its defaults. What
-    several classes describe is taken from the first of them in `__mro__`.
+    several classes describe is taken from the first of them in `__mro__`. Names of the
+    losses that the class takes are put in for ``%(losses)s``.
     """
     if cls.__doc__ is None:  # as under `python -OO`
         return cls
@@ -29,8 +32,15 @@ def inherit_descriptions(cls: Class) -> Class:
         f"\n\n{section}\n{'-' * len(section)}\n{text}"
         for section, text in (texts | sections | texts).items()
         if text
-    )
+    ).replace("%(losses)s", ", ".join(f'"{name}"' for name in _losses(cls)))
     return cls
+
+
+def _losses(cls):
+    """Return the names of the losses that a class takes, in the order of pages."""
+    constraints = getattr(cls, "_parameter_constraints", {}).get("loss", ())
+    names = [n for each in constraints for n in getattr(each, "options", ())]
+    return [name for name in (*CLASSIFICATION, *REGRESSION) if name in names]
 
 
 def _sections(cls):

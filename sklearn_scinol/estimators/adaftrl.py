@@ -65,11 +65,6 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 
     It is sensitive to the scales of the features.
 
-    Parameters
-    ----------
-    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "log_loss" is multinomial for more than two classes, the others one versus rest.
-
     See Also
     --------
     AdaFTRLRegressor : Regression with the same algorithm.
@@ -160,11 +155,6 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     sparse row O(non-zeros).
 
     It is sensitive to the scales of the features.
-
-    Parameters
-    ----------
-    loss : str, default="absolute_error"
-        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
 
     See Also
     --------

@@ -237,9 +237,9 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge"} or loss, default="log_loss"
+    loss : {%(losses)s} or loss, default="log_loss"
         A :class:`~sklearn_scinol.losses.Loss` or a name. "log_loss" is multinomial for
-        more than two classes, the others one versus rest.
+        more than two classes, others one versus rest.
 
     See Also
     --------
@@ -348,9 +348,9 @@ class BaselineRegressor(_Baseline, LinearRegressor):
 
     Parameters
     ----------
-    loss : str or loss, default="absolute_error"
-        A :class:`~sklearn_scinol.losses.Loss` or a name: "absolute_error",
-        "squared_error", "huber", "epsilon_insensitive" or "quantile".
+    loss : {%(losses)s} or loss, default="absolute_error"
+        A :class:`~sklearn_scinol.losses.Loss` or a name, see
+        :doc:`/user_guide/fitting`.
 
     See Also
     --------

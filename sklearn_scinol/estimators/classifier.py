@@ -52,6 +52,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     Parameters
     ----------
+    loss : {%(losses)s}, default="log_loss"
+        "log_loss" is multinomial for more than two classes, others one versus rest.
     class_weight : dict or "balanced", default=None
         Weights of the classes; "balanced": inverse to their shares of the rows so far.
     new_classes : {"error", "add"}, default="error"

@@ -58,11 +58,6 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     It is sensitive to the scales of the features: rows should have norms of about 1.
     Unlike gradient descent it is safe where rows are longer, but then it learns slowly.
 
-    Parameters
-    ----------
-    loss : {"log_loss", "hinge"}, default="log_loss"
-        "log_loss" is multinomial for more than two classes, "hinge" one versus rest.
-
     See Also
     --------
     DFEGRegressor : Regression with the same algorithm.
@@ -173,11 +168,6 @@ class DFEGRegressor(_DFEG, LinearRegressor):
 
     It is sensitive to the scales of the features: rows should have norms of about 1.
     Unlike gradient descent it is safe where rows are longer, but then it learns slowly.
-
-    Parameters
-    ----------
-    loss : str, default="absolute_error"
-        "absolute_error", "huber", "epsilon_insensitive" or "quantile".
 
     See Also
     --------

@@ -84,7 +84,7 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
+    loss : {%(losses)s}, default="log_loss"
         One versus rest for more than two classes.
 
     See Also
@@ -184,11 +184,6 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
 
     Unlike :class:`ScInOLRegressor` it is sensitive to the scales of the features.
-
-    Parameters
-    ----------
-    loss : str, default="absolute_error"
-        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
 
     See Also
     --------

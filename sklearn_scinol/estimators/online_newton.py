@@ -42,8 +42,6 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
-        "log_loss" is multinomial for more than two classes, the others one versus rest.
     moderate : {"auto", True, False}, default="auto"
         Whether scores of two classes with "log_loss" are moderated by their variance
         [2]_, so that probabilities are less extreme where little is known.
@@ -223,8 +221,6 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
 
     Parameters
     ----------
-    loss : str, default="squared_error"
-        "absolute_error", "squared_error", "huber", "epsilon_insensitive" or "quantile".
     vovk : bool, default=False
         Whether to predict as the forecaster of Vovk, Azoury and Warmuth [1]_ [2]_,
         whose regret is bounded; with "squared_error" only.

@@ -36,6 +36,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     Parameters
     ----------
+    loss : {%(losses)s}, default="absolute_error"
+        Loss of the predictions, see :doc:`/user_guide/fitting`.
     epsilon : float, default=0.1
         Threshold of "huber" and "epsilon_insensitive", in units of the target: choose
         the size of usual errors. Where errors are larger, they act as "absolute_error".

@@ -50,11 +50,6 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     descent with the best rate for each feature, also chosen in hindsight. A row costs
     O(n_features), a sparse row O(non-zeros).
 
-    Parameters
-    ----------
-    loss : {"log_loss", "hinge"}, default="log_loss"
-        "log_loss" is multinomial for more than two classes, "hinge" one versus rest.
-
     See Also
     --------
     ScInOLRegressor : Regression with the same algorithm.
@@ -161,11 +156,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
     in hindsight, that is, chosen when all rows are known. It is near that of gradient
     descent with the best rate for each feature, also chosen in hindsight. A row costs
     O(n_features), a sparse row O(non-zeros).
-
-    Parameters
-    ----------
-    loss : str, default="absolute_error"
-        "absolute_error", "huber", "epsilon_insensitive" or "quantile".
 
     See Also
     --------

@@ -32,7 +32,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
 
     Parameters
     ----------
-    loss : {"log_loss", "hinge", "squared_hinge"}, default="log_loss"
+    loss : {%(losses)s}, default="log_loss"
         Loss of the mixture and of the default experts. With "log_loss" probabilities
         are mixed, otherwise scores. For "squared_hinge" ScInOL is left out.
 

@@ -37,9 +37,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
 
     Parameters
     ----------
-    loss : str, default="absolute_error"
-        Loss of the mixture and of the default experts: "absolute_error",
-        "squared_error" (without ScInOL), "huber", "epsilon_insensitive" or "quantile".
+    loss : {%(losses)s}, default="absolute_error"
+        Loss of the mixture and of the default experts; for "squared_error" ScInOL is
+        left out.
 
     Attributes
     ----------

@@ -100,7 +100,6 @@ def test_only_the_compiled_engine_imports_numba():
 #: The rooms of the package, folders and modules: each imports rooms before it only.
 ROOMS = [
     "_version",
-    "_docstrings",
     "_files",
     "_hyperparameters",
     "_portable",
@@ -116,6 +115,7 @@ ROOMS = [
     "_curves",
     "blocks",
     "losses",
+    "_docstrings",
     "learners",
     "mixing",
     "transforms",
