@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.runtime import rtsys
 
 from .sharing import tell_missing, tell_unsaved
 
@@ -53,12 +54,16 @@ class Cache(FunctionCache):
     def _index_key(self, signature, codegen):
         return signature, codegen.magic_tuple(), self._digest
 
-    def load_overload(self, *arguments):
+    def load_overload(self, signature, context):
+        # Loaded code needs Numba's runtime alone. Numba's own method would also set up
+        # all that it compiles with, which takes longer than to load some loops.
+        rtsys.initialize(context)
+        found = None
         # A damaged file can raise anything.
         try:
-            found = super().load_overload(*arguments)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(signature, context)
         except Exception:
-            found = None
             with suppress(OSError):
                 self.flush()
         if found is None:
