@@ -59,7 +59,7 @@ def kernels(monkeypatch):
     def spy(loop, *arguments):
         if id(loop) not in found:
             found[id(loop)] = copy.copy(loop)
-            vars(found[id(loop)]).update(_plan=None, _entries={})
+            vars(found[id(loop)]).update(_get_leaves=None, _entries={})
         return call(found[id(loop)], *arguments)
 
     monkeypatch.setattr(Loop, "__call__", spy)
@@ -119,11 +119,11 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     estimator.partial_fit(container(X[:1]), y[:1])
     loops, compiled_for = [*kernels.values()], signatures(kernels)
     # That over rows, and those that look for large values and, of kernels, for losses.
-    expected = {"learn_rows", "norm"}
+    expected = {"learn_rows", "_norm"}
     if getattr(estimator, "kernel", "linear") != "linear":
-        expected = {"learn_combination", "norm", "compute_losses"}
+        expected = {"learn_combination", "_norm", "compute_losses"}
     elif estimator._model.features.units is not None and container is not np.array:
-        expected.add("first_values")
+        expected.add("_first_values")
     assert sorted(expected) == sorted(loop._function.__name__ for loop in loops)
     assert {*map(len, compiled_for)} == {1}
 
@@ -298,11 +298,11 @@ loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
 
 #: Takes less time to compile.
 HEDGE = """
-from sklearn_scinol.engines.numba_engine.mixing import _hedge_loop
+from sklearn_scinol.engines.numba_engine.mixing import _learn_hedge
 from sklearn_scinol.experts import AdaHedge, FixedShare
 hedge = AdaHedge(3)
 hedge.update(np.arange(12.0).reshape(4, 3) ** 2 % 7)
-said, loop = hedge.weights_, _hedge_loop()
+said, loop = hedge.weights_, _learn_hedge
 """
 
 

@@ -481,7 +481,7 @@ def test_input_formats(engine):
 
 @compiled
 @pytest.mark.parametrize(
-    ("algorithm", "loop"), [(AdaHedge, "_hedge_loop"), (FixedShare, "_shares_loop")]
+    ("algorithm", "loop"), [(AdaHedge, "_learn_hedge"), (FixedShare, "_learn_shares")]
 )
 def test_input_formats_are_compiled_once(algorithm, loop, engine):
     from sklearn_scinol.engines.numba_engine import mixing
@@ -490,7 +490,7 @@ def test_input_formats_are_compiled_once(algorithm, loop, engine):
     read_only.flags.writeable = False
     for losses in (UNIFORM, np.asfortranarray(UNIFORM), read_only, UNIFORM[0]):
         algorithm(5).update(losses)
-    assert len(getattr(mixing, loop)().dispatcher.signatures) == 1
+    assert len(getattr(mixing, loop).dispatcher.signatures) == 1
 
 
 # Extremes.

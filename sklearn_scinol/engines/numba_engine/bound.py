@@ -1,26 +1,24 @@
 """Calls of compiled loops whose arguments are bound once.
 
 Numba looks at all arguments in each call, which takes longer than to learn a row. So
-they are written into a table of numbers: of an array its address, shape and strides. A
-small function reads the table and calls the loop. Any number of such calls, one after
-the other, are a single one for Python.
+they are written once into a table, as the words that compiled code passes: of an array
+its address, shape and strides. A small function reads the table and calls the loop. Any
+number of such calls, one after the other, are a single one for Python.
 """
 
 import ctypes
 from functools import cache
-from itertools import count, groupby
+from itertools import groupby
 
 import numpy as np
+from llvmlite import binding as llvm
 from llvmlite import ir
 from numba.core import types
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
-from numba.np.arrayobj import populate_array
 
 WORD = ir.IntType(64)
 POINTER = WORD.as_pointer()
-
-_numbers = count()
 
 
 class BoundCalls:
@@ -71,102 +69,82 @@ def joined(calls):
 
 
 def _words(type_, value):
-    """Return what a table has of an argument."""
+    """Return the words of an argument, in the order of its data model in Numba."""
     if isinstance(type_, types.Array):
-        signed = [value.ctypes.data, *value.shape, *value.strides]
-        return [each % 2**64 for each in signed]
+        sizes = value.size, value.itemsize
+        signed = [0, 0, *sizes, value.ctypes.data, *value.shape, *value.strides]
+        return [word % 2**64 for word in signed]
     if isinstance(type_, types.BaseTuple):
         pairs = zip(type_.types, value, strict=True)
         return [word for pair in pairs for word in _words(*pair)]
-    if isinstance(type_, types.NoneType):
-        return []
     if type_ == types.float64:
         return [int(np.float64(value).view(np.uint64))]
-    return [int(value) % 2**64]
-
-
-def _read(context, builder, words, type_):
-    """Return the value of an argument of a type, from an iterator over words."""
-    if isinstance(type_, types.Array):
-        array = context.make_array(type_)(context, builder)
-        data = builder.inttoptr(next(words), array.data.type)
-        shape, strides = ([next(words) for _ in range(type_.ndim)] for _ in range(2))
-        size = context.get_abi_sizeof(context.get_data_type(type_.dtype))
-        populate_array(array, data, shape, strides, WORD(size), meminfo=None)
-        return array._getvalue()
-    if isinstance(type_, types.BaseTuple):
-        parts = [_read(context, builder, words, each) for each in type_.types]
-        return context.make_tuple(builder, type_, parts)
-    if isinstance(type_, types.NoneType):
-        return context.get_dummy_value()
-    to = context.get_value_type(type_)
-    if type_ == types.float64:
-        return builder.bitcast(next(words), to)
-    word = next(words)
-    return word if to == WORD else builder.trunc(word, to)
+    return [] if value is None else [int(value) % 2**64]
 
 
 @cache
 def _reader(restype, argtypes):
     """Return the address of a function that reads a table and calls a loop."""
-    context, name = cpu_target.target_context, f"read_table_{next(_numbers)}"
-    kind = context.call_conv.get_function_type(restype, argtypes)
-
-    def build(builder, table):
-        def words():
-            for i in count():
-                yield builder.load(builder.gep(table, [WORD(i)]))
-
-        of_table = words()
-        function = builder.inttoptr(next(of_table), kind.as_pointer())
-        values = [_read(context, builder, of_table, each) for each in argtypes]
-        context.call_conv.call_function(builder, function, restype, argtypes, values)
-        builder.ret_void()
-
-    return _compiled(name, [POINTER], build)
+    call_conv = cpu_target.target_context.call_conv
+    _, _, *kinds = call_conv.get_function_type(restype, argtypes).args
+    # All pointers are the same word to compiled code.
+    kinds = [WORD if isinstance(kind, ir.PointerType) else kind for kind in kinds]
+    function = ir.FunctionType(ir.IntType(32), [POINTER, POINTER, *kinds])
+    given, body = [], ["%result = alloca i64, i64 8", "%error = alloca i64"]
+    for i, kind in enumerate([WORD, *kinds]):
+        body += [
+            f"%place{i} = getelementptr i64, {POINTER} %table, i64 {i}",
+            f"%word{i} = load i64, {POINTER} %place{i}",
+        ]
+        given.append(f"{kind} %word{i}")
+        if kind != WORD:
+            conversion = "bitcast" if kind == ir.DoubleType() else "trunc"
+            body.append(f"%part{i} = {conversion} i64 %word{i} to {kind}")
+            given[i] = f"{kind} %part{i}"
+    given[0] = f"{POINTER} %result, {POINTER} %error"
+    body += [
+        f"%loop = inttoptr i64 %word0 to {function.as_pointer()}",
+        f"call i32 %loop({', '.join(given)})",
+        "ret void",
+    ]
+    return _compiled(f"define void @f({POINTER} %table)", body)
 
 
 @cache
 def _runner():
     """Return a function that makes calls: their number, and where their places are."""
-
-    def build(builder, n, places):
-        reader = ir.FunctionType(ir.VoidType(), [POINTER])
-        start, loop = builder.block, builder.append_basic_block("loop")
-        end = builder.append_basic_block("end")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        i = builder.phi(WORD)
-        at = builder.mul(i, WORD(2))
-        address = builder.load(builder.gep(places, [at]))
-        table = builder.load(builder.gep(places, [builder.add(at, WORD(1))]))
-        function = builder.inttoptr(address, reader.as_pointer())
-        builder.call(function, [builder.inttoptr(table, POINTER)])
-        after = builder.add(i, WORD(1))
-        i.add_incoming(WORD(0), start)
-        i.add_incoming(after, loop)
-        builder.cbranch(builder.icmp_signed("<", after, n), loop, end)
-        builder.position_at_end(end)
-        builder.ret_void()
-
-    address = _compiled("run_calls", [WORD, POINTER], build)
+    reader = ir.FunctionType(ir.VoidType(), [POINTER]).as_pointer()
+    body = [
+        "br label %loop",
+        "loop:",
+        "%i = phi i64 [0, %0], [%after, %loop]",
+        "%at = mul i64 %i, 2",
+        f"%place = getelementptr i64, {POINTER} %places, i64 %at",
+        f"%address = load i64, {POINTER} %place",
+        f"%next = getelementptr i64, {POINTER} %place, i64 1",
+        f"%table = load i64, {POINTER} %next",
+        f"%read = inttoptr i64 %address to {reader}",
+        f"%given = inttoptr i64 %table to {POINTER}",
+        f"call void %read({POINTER} %given)",
+        "%after = add i64 %i, 1",
+        "%is_left = icmp slt i64 %after, %n",
+        "br i1 %is_left, label %loop, label %end",
+        "end:",
+        "ret void",
+    ]
+    address = _compiled(f"define void @f(i64 %n, {POINTER} %places)", body)
     return ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_void_p)(address)
 
 
-_libraries: list = []  # which own the code
+_engines: list = []  # which own the code
 
 
 @global_compiler_lock
-def _compiled(name, parameters, build):
-    """Compile a function without a result; return its address."""
-    context = cpu_target.target_context
-    library, module = (
-        context.codegen().create_library(name),
-        context.create_module(name),
-    )
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), parameters), name)
-    build(ir.IRBuilder(function.append_basic_block()), *function.args)
-    library.add_ir_module(module)
-    library.finalize()
-    _libraries.append(library)
-    return library.get_pointer_to_function(name)
+def _compiled(signature, body):
+    """Compile a function; return its address."""
+    code = "\n".join([f"{signature} {{", *body, "}"])
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=0)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(code), machine)
+    engine.finalize_object()
+    _engines.append(engine)
+    return engine.get_function_address("f")

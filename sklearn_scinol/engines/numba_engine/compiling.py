@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from functools import cache
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import FunctionType
 
@@ -71,42 +71,43 @@ class Loop:
 
     def __call__(self, *arguments):
         if not numba.config.DISABLE_JIT:
-            if self._get_leaves is None:
-                self._flatten(arguments)
-            leaves = self._get_leaves(arguments)
             try:
-                return self.dispatcher(*leaves)
+                if self._get_leaves is None:  # the dispatcher would look for extensions
+                    leaves = self._leaves(arguments)
+                    return self._entry(leaves).entry_point(*leaves)
+                return self.dispatcher(*self._get_leaves(arguments))
             except ClaimedElsewhere:
                 pass
         with np.errstate(all="ignore"):  # compiled code does not warn
             return self._function(*arguments)
 
     def bind(self, *arguments):
-        """Bind arguments; return a function without any.
+        """Bind arguments; return a function without any, which returns nothing.
 
-        It reads the arrays among them when it is called. Types are looked at once,
-        which takes several times as long as to learn a row.
+        It reads the arrays among them when it is called.
         """
         if numba.config.DISABLE_JIT:
             return lambda: self(*arguments)
         leaves = self._leaves(arguments)
-        key = tuple(map(type_key, leaves))
-        if key not in self._entries:
-            types = map(self.dispatcher.typeof_pyval, leaves)
-            types = tuple(types)
-            try:
-                self.dispatcher.compile(types)
-            except ClaimedElsewhere:
-                return lambda: self(*arguments)
-            self._entries[key] = self.dispatcher.overloads[types]
-        entry = self._entries[key]
-        return bind(entry, leaves)
+        try:
+            return bind(self._entry(leaves), leaves)
+        except ClaimedElsewhere:
+            return lambda: self(*arguments)
 
     def _leaves(self, arguments):
         """Return the parts of arguments that the flat function takes."""
         if self._get_leaves is None:
             self._flatten(arguments)
         return self._get_leaves(arguments)
+
+    def _entry(self, leaves):
+        """Return Numba's result for arguments of the types of these."""
+        key = tuple(map(type_key, leaves))
+        if key not in self._entries:
+            types = tuple(map(self.dispatcher.typeof_pyval, leaves))
+            self.dispatcher.compile(types)
+            self._entries[key] = self.dispatcher.overloads[types]
+        return self._entries[key]
 
     def _flatten(self, arguments):
         function, is_strict = self._function, not self._options["fastmath"]
@@ -161,10 +162,24 @@ def compiled(function, options=OPTIONS):
     return Loop(function, options)
 
 
-def run_loop(loop, arguments, result):
-    """Call a loop; return its result, which is among its arguments."""
-    loop(*arguments)
-    return result
+#: Decorate a loop whose operations must keep their order.
+strict = partial(compiled, options=STRICT)
+
+
+def runs_loop(prepare):
+    """Return a function of the engine, from one that prepares a call.
+
+    That returns a loop, its arguments, and the result: one of these, or None for what
+    the loop returns. A :class:`.Recorder` finds it as ``__wrapped__``.
+    """
+
+    @wraps(prepare)
+    def run(*arguments):
+        loop, arguments, result = prepare(*arguments)
+        returned = loop(*arguments)
+        return returned if result is None else result
+
+    return run
 
 
 def flat_function(function, values, is_strict, takes_all=False):

@@ -3,19 +3,14 @@
 from functools import cache
 
 from ...learners import mondrian_tree
-from .compiling import compiled
+from .compiling import compiled, runs_loop
 from .unowned import unowned
 
 
-def learn_forest(*arguments):
+@runs_loop
+def learn_forest(nodes, *arguments):
     """Predict rows, each before it is learned; return where room runs out."""
-    loop, arguments = forest_call(*arguments)
-    return loop(*arguments)
-
-
-def forest_call(nodes, *arguments):
-    """Return the loop, and its arguments."""
-    return _loop(type(nodes)), (nodes, *arguments)
+    return _loop(type(nodes)), (nodes, *arguments), None
 
 
 @cache

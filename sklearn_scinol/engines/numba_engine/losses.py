@@ -6,7 +6,7 @@ import numpy as np
 
 from ... import _portable
 from ...losses import methods
-from .compiling import compiled, run_loop
+from .compiling import compiled, runs_loop
 from .unowned import unowned
 
 
@@ -32,13 +32,9 @@ def running_total(losses, weights, total):
     return total
 
 
+@runs_loop
 def compute_losses(loss, block, predictions, numbers):
     """Losses of predictions."""
-    return run_loop(*losses_call(loss, block, predictions, numbers))
-
-
-def losses_call(loss, block, predictions, numbers):
-    """Return the loop of losses, its arguments, and the losses that it fills."""
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
     arguments = loss, block.targets, predictions, losses, block.weights.given, numbers
@@ -60,16 +56,12 @@ def norm(values):
     """Return the root of the sum of the squares."""
     values = values.ravel()
     values.flags.writeable = False  # of one type, whether it was so or not
-    return _norm()(values)
+    return _norm(values)
 
 
-@cache
-def _norm():
-
-    def norm(values):
-        square = 0.0
-        for i in range(values.size):
-            square += values[i] * values[i]
-        return np.sqrt(square)
-
-    return compiled(norm)
+@compiled
+def _norm(values):
+    square = 0.0
+    for i in range(values.size):
+        square += values[i] * values[i]
+    return np.sqrt(square)

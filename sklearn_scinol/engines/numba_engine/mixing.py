@@ -4,191 +4,162 @@ Sums over rounds are not reordered: rounds must give the same numbers wherever a
 happen to lie, and whatever block they are in.
 """
 
-from functools import cache, singledispatch
-
 import numpy as np
 
 from ... import _portable
 from ...mixing import adahedge, fixed_share, probabilities
 from ...mixing.adahedge import AdaHedgeState
-from ...mixing.fixed_share import FixedShareState
-from .compiling import STRICT, compiled, run_loop
+from .compiling import runs_loop, strict
 from .unowned import unowned
 
 
-def learn_rounds(*arguments):
+@runs_loop
+def learn_rounds(state, losses, c, weights):
     """Learn from rounds of experts' losses."""
-    loop, arguments = rounds_call(*arguments)
-    loop(*arguments)
+    is_hedge = isinstance(state, AdaHedgeState)
+    room = np.empty((2 if is_hedge else 3, *state.weights.shape))
+    loop = _learn_hedge if is_hedge else _learn_shares
+    return loop, (state, losses, c, weights, room), None
 
 
-@singledispatch
-def rounds_call(state, losses, c, weights):
-    """Return the loop for rounds, and its arguments."""
-    raise NotImplementedError(type(state))
-
-
-@rounds_call.register
-def hedge_call(state: AdaHedgeState, losses, c, weights):
-    """Return the call for AdaHedge, see :func:`rounds_call`."""
-    return _hedge_loop(), (state, losses, c, weights, np.empty((2, *state.lead.shape)))
-
-
-@rounds_call.register
-def fixed_share_call(state: FixedShareState, losses, c, weights):
-    """Return the call for fixed share, see :func:`rounds_call`."""
-    room = np.empty((3, *state.weights.shape))
-    return _shares_loop(), (state, losses, c, weights, room)
-
-
-@cache
-def _hedge_loop():
-
-    def learn_rounds(state, losses, c, weights, room):
-        lead, w, totals, numbers = (
-            state.lead,
-            state.weights,
-            state.totals,
-            state.numbers,
-        )
-        t, gap, loss = numbers[0], numbers[1], numbers[2]
-        largest_range, norm_of_ranges = numbers[3], numbers[4]
-        weighted, excess = room
-        K, n = losses.shape[:2]
+@strict
+def _learn_hedge(state, losses, c, weights, room):
+    lead, w, totals, numbers = (
+        state.lead,
+        state.weights,
+        state.totals,
+        state.numbers,
+    )
+    t, gap, loss = numbers[0], numbers[1], numbers[2]
+    largest_range, norm_of_ranges = numbers[3], numbers[4]
+    weighted, excess = room
+    K, n = losses.shape[:2]
+    scale = adahedge.inverse_rate(gap, state.log_K)
+    for r in range(n):
+        for k in range(K):
+            weights[r, k] = w[k]
+        if not c[r] > 0.0:
+            continue
+        t += 1.0
+        smallest, largest = np.inf, -np.inf
+        for k in range(K):
+            weighted[k] = c[r] * sum_of(losses[k, r])
+            smallest = _portable.smaller(smallest, weighted[k])
+            largest = _portable.larger(largest, weighted[k])
+        largest_range = _portable.larger(largest_range, largest - smallest)
+        norm_of_ranges = np.hypot(norm_of_ranges, largest - smallest)
+        hedge_loss = 0.0
+        rise = np.inf
+        for k in range(K):
+            totals[k] += weighted[k]
+            excess[k] = _portable.difference(weighted[k], smallest)
+            hedge_loss += w[k] * excess[k]
+            lead[k] += excess[k]
+            rise = _portable.smaller(rise, lead[k])
+        loss += smallest + hedge_loss
+        for k in range(K):
+            lead[k] -= rise
+        if adahedge.is_mild(hedge_loss, scale):
+            spreads = 0.0
+            for k in range(K):
+                if w[k] > 0.0:  # in the end that is true of few
+                    spreads += adahedge.spread(w[k], excess[k], hedge_loss, scale)
+            gap += adahedge.gap_from_spreads(spreads, scale)
+        else:
+            shares = heaviest = 0.0
+            for k in range(K):
+                shares += adahedge.share(lead[k], scale)
+                heaviest = _portable.larger(heaviest, w[k])
+            gap += adahedge.gap_from_shares(hedge_loss, rise, heaviest, shares, scale)
         scale = adahedge.inverse_rate(gap, state.log_K)
-        for r in range(n):
-            for k in range(K):
-                weights[r, k] = w[k]
-            if not c[r] > 0.0:
-                continue
-            t += 1.0
-            smallest, largest = np.inf, -np.inf
-            for k in range(K):
-                weighted[k] = c[r] * sum_of(losses[k, r])
-                smallest = _portable.smaller(smallest, weighted[k])
-                largest = _portable.larger(largest, weighted[k])
-            largest_range = _portable.larger(largest_range, largest - smallest)
-            norm_of_ranges = np.hypot(norm_of_ranges, largest - smallest)
-            hedge_loss = 0.0
-            rise = np.inf
-            for k in range(K):
-                totals[k] += weighted[k]
-                excess[k] = _portable.difference(weighted[k], smallest)
-                hedge_loss += w[k] * excess[k]
-                lead[k] += excess[k]
-                rise = _portable.smaller(rise, lead[k])
+        shares = 0.0
+        for k in range(K):
+            w[k] = 0.0
+            if not adahedge.is_lost(lead[k], scale):
+                w[k] = adahedge.share(lead[k], scale)
+            shares += w[k]
+        for k in range(K):
+            w[k] /= shares
+    numbers[0], numbers[1], numbers[2] = t, gap, loss
+    numbers[3], numbers[4] = largest_range, norm_of_ranges
+
+
+@strict
+def _learn_shares(state, losses, c, weights, room):
+    of_shares, of_experts = state.of_shares, state.of_experts
+    w, totals, numbers = state.weights, state.totals, state.numbers
+    t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
+    weighted, excess, earned = room
+    K, n = losses.shape[:2]
+    A = of_shares.size
+    for r in range(n):
+        for k in range(K):
+            weights[r, k] = w[k]
+        if not c[r] > 0.0:
+            continue
+        smallest = np.inf
+        for k in range(K):
+            weighted[k] = c[r] * sum_of(losses[k, r])
+            totals[k] += weighted[k]
+            smallest = _portable.smaller(smallest, weighted[k])
+        largest = 0.0
+        for k in range(K):
+            excess[k] = _portable.difference(weighted[k], smallest)
+            largest = _portable.larger(largest, excess[k])
+        lowest_scale = c[r] * state.mixable_scale
+        # Losses that are equal ask for no lower rate, whatever they weigh.
+        is_record = lowest_scale > scale and largest > 0.0
+        is_late = is_record and scale > 0.0
+        if is_record:
+            temper(of_shares, of_experts, scale / lowest_scale)
+            scale = lowest_scale
+        mean = hedge_loss = 0.0
+        for k in range(K):
+            earned[k] = fixed_share.likelihood(excess[k], scale)
+            mean += w[k] * earned[k]
+            hedge_loss += w[k] * excess[k]
+        if is_late:
+            tempered_mean = 0.0
+            for a in range(A):
+                for k in range(K):
+                    tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
+            gap += fixed_share.lag(mean, tempered_mean, scale)
+        if state.mixable_scale > 0.0:
+            loss += smallest - scale * np.log(mean)
+        else:
             loss += smallest + hedge_loss
-            for k in range(K):
-                lead[k] -= rise
-            if adahedge.is_mild(hedge_loss, scale):
-                spreads = 0.0
+            gap += fixed_share.gap(hedge_loss, mean, scale)
+            lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
+            if lasting > scale:
+                temper(of_shares, of_experts, scale / lasting)
+                scale = lasting
                 for k in range(K):
-                    if w[k] > 0.0:  # in the end that is true of few
-                        spreads += adahedge.spread(w[k], excess[k], hedge_loss, scale)
-                gap += adahedge.gap_from_spreads(spreads, scale)
-            else:
-                shares = heaviest = 0.0
-                for k in range(K):
-                    shares += adahedge.share(lead[k], scale)
-                    heaviest = _portable.larger(heaviest, w[k])
-                gap += adahedge.gap_from_shares(
-                    hedge_loss, rise, heaviest, shares, scale
-                )
-            scale = adahedge.inverse_rate(gap, state.log_K)
-            shares = 0.0
+                    earned[k] = fixed_share.likelihood(excess[k], scale)
+        t += 1.0
+        total = 0.0
+        for a in range(A):
+            of_share = 0.0
             for k in range(K):
-                w[k] = 0.0
-                if not adahedge.is_lost(lead[k], scale):
-                    w[k] = adahedge.share(lead[k], scale)
-                shares += w[k]
+                of_experts[a, k] *= earned[k]
+                of_share += of_experts[a, k]
+            share = fixed_share.share_after(state.shares[a], t)
+            inverse = 1.0 / of_share
             for k in range(K):
-                w[k] /= shares
-        numbers[0], numbers[1], numbers[2] = t, gap, loss
-        numbers[3], numbers[4] = largest_range, norm_of_ranges
-
-    return compiled(learn_rounds, STRICT)
-
-
-@cache
-def _shares_loop():
-
-    def learn_rounds(state, losses, c, weights, room):
-        of_shares, of_experts = state.of_shares, state.of_experts
-        w, totals, numbers = state.weights, state.totals, state.numbers
-        t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
-        weighted, excess, earned = room
-        K, n = losses.shape[:2]
-        A = of_shares.size
-        for r in range(n):
+                v = of_experts[a, k] * inverse
+                of_experts[a, k] = fixed_share.shared(v, share, K)
+            of_shares[a] *= of_share
+            total += of_shares[a]
+        w[:] = 0.0
+        for a in range(A):
+            of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
             for k in range(K):
-                weights[r, k] = w[k]
-            if not c[r] > 0.0:
-                continue
-            smallest = np.inf
-            for k in range(K):
-                weighted[k] = c[r] * sum_of(losses[k, r])
-                totals[k] += weighted[k]
-                smallest = _portable.smaller(smallest, weighted[k])
-            largest = 0.0
-            for k in range(K):
-                excess[k] = _portable.difference(weighted[k], smallest)
-                largest = _portable.larger(largest, excess[k])
-            lowest_scale = c[r] * state.mixable_scale
-            # Losses that are equal ask for no lower rate, whatever they weigh.
-            is_record = lowest_scale > scale and largest > 0.0
-            is_late = is_record and scale > 0.0
-            if is_record:
-                temper(of_shares, of_experts, scale / lowest_scale)
-                scale = lowest_scale
-            mean = hedge_loss = 0.0
-            for k in range(K):
-                earned[k] = fixed_share.likelihood(excess[k], scale)
-                mean += w[k] * earned[k]
-                hedge_loss += w[k] * excess[k]
-            if is_late:
-                tempered_mean = 0.0
-                for a in range(A):
-                    for k in range(K):
-                        tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
-                gap += fixed_share.lag(mean, tempered_mean, scale)
-            if state.mixable_scale > 0.0:
-                loss += smallest - scale * np.log(mean)
-            else:
-                loss += smallest + hedge_loss
-                gap += fixed_share.gap(hedge_loss, mean, scale)
-                lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
-                if lasting > scale:
-                    temper(of_shares, of_experts, scale / lasting)
-                    scale = lasting
-                    for k in range(K):
-                        earned[k] = fixed_share.likelihood(excess[k], scale)
-            t += 1.0
-            total = 0.0
-            for a in range(A):
-                of_share = 0.0
-                for k in range(K):
-                    of_experts[a, k] *= earned[k]
-                    of_share += of_experts[a, k]
-                share = fixed_share.share_after(state.shares[a], t)
-                inverse = 1.0 / of_share
-                for k in range(K):
-                    v = of_experts[a, k] * inverse
-                    of_experts[a, k] = fixed_share.shared(v, share, K)
-                of_shares[a] *= of_share
-                total += of_shares[a]
-            w[:] = 0.0
-            for a in range(A):
-                of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
-                for k in range(K):
-                    w[k] += of_shares[a] * of_experts[a, k]
-            total = 0.0
-            for k in range(K):
-                total += w[k]
-            for k in range(K):
-                w[k] /= total
-        numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
-
-    return compiled(learn_rounds, STRICT)
+                w[k] += of_shares[a] * of_experts[a, k]
+        total = 0.0
+        for k in range(K):
+            total += w[k]
+        for k in range(K):
+            w[k] /= total
+    numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
 
 
 @_portable.exact
@@ -219,73 +190,73 @@ def tempered_into(w, ratio):
         w[k] /= total
 
 
+@runs_loop
 def mix(kind, predictions, weights):
     """Mix the predictions of experts."""
-    return run_loop(*mix_call(kind, predictions, weights))
-
-
-def mix_call(kind, predictions, weights):
-    """Return the loop that mixes, its arguments, and the means that it fills."""
     _, n, n_outputs = predictions.shape
     n_sums = 2 * n_outputs if kind == "log_odds" else n_outputs
     mean = np.empty((n, n_outputs))
     room = np.empty((n_sums, n)), np.empty(n)
-    return _mixing_loop(kind), (predictions, weights, room, mean), mean
+    return _LOOPS[kind], (predictions, weights, room, mean), mean
 
 
-@cache
-def _mixing_loop(kind):
-    """Compile the loop of a mean: over rows for each expert, which vectorises."""
+# Over rows for each expert, which vectorises.
 
-    def mean_of_predictions(predictions, weights, room, mean):
-        sums, w = room
-        sums[:] = 0.0
-        for e in range(predictions.shape[0]):
-            for k in range(predictions.shape[2]):
-                weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
-                for r in range(predictions.shape[1]):
-                    sums[k, r] += w[r] * predictions[e, r, k]
-        for r in range(mean.shape[0]):
-            for k in range(mean.shape[1]):
-                mean[r, k] = sums[k, r]
 
-    def mean_of_odds(predictions, weights, room, mean):
-        sums, w = room
-        sums[:] = 0.0
-        for e in range(predictions.shape[0]):
-            for k in range(predictions.shape[2]):
-                weights_of(e, k, weights, w)
-                for r in range(predictions.shape[1]):
-                    of_class, of_other = probabilities.of_log_odds(predictions[e, r, k])
-                    sums[2 * k, r] += w[r] * of_class
-                    sums[2 * k + 1, r] += w[r] * of_other
-        for r in range(mean.shape[0]):
-            for k in range(mean.shape[1]):
-                p, p_other = sums[2 * k, r], sums[2 * k + 1, r]
-                mean[r, k] = probabilities.odds_ratio(p, p_other)
-
-    def mean_of_softmax(predictions, weights, room, mean):
-        n_outputs = predictions.shape[2]
-        share, predictions = np.empty(n_outputs), unowned(predictions)
-        sums, w = room
-        sums[:] = 0.0
-        for e in range(predictions.shape[0]):
-            weights_of(e, 0, weights, w)
+@strict
+def mean_of_predictions(predictions, weights, room, mean):
+    sums, w = room
+    sums[:] = 0.0
+    for e in range(predictions.shape[0]):
+        for k in range(predictions.shape[2]):
+            weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
             for r in range(predictions.shape[1]):
-                _portable.softmax(predictions[e, r], share)
-                for k in range(n_outputs):
-                    p = _portable.larger(share[k], probabilities.MIN_PROBABILITY)
-                    sums[k, r] += w[r] * p
-        for r in range(mean.shape[0]):
-            for k in range(n_outputs):
-                mean[r, k] = np.log(sums[k, r])
+                sums[k, r] += w[r] * predictions[e, r, k]
+    for r in range(mean.shape[0]):
+        for k in range(mean.shape[1]):
+            mean[r, k] = sums[k, r]
 
-    loops = {
-        "mean": mean_of_predictions,
-        "log_odds": mean_of_odds,
-        "softmax": mean_of_softmax,
-    }
-    return compiled(loops[kind], STRICT)
+
+@strict
+def mean_of_odds(predictions, weights, room, mean):
+    sums, w = room
+    sums[:] = 0.0
+    for e in range(predictions.shape[0]):
+        for k in range(predictions.shape[2]):
+            weights_of(e, k, weights, w)
+            for r in range(predictions.shape[1]):
+                of_class, of_other = probabilities.of_log_odds(predictions[e, r, k])
+                sums[2 * k, r] += w[r] * of_class
+                sums[2 * k + 1, r] += w[r] * of_other
+    for r in range(mean.shape[0]):
+        for k in range(mean.shape[1]):
+            p, p_other = sums[2 * k, r], sums[2 * k + 1, r]
+            mean[r, k] = probabilities.odds_ratio(p, p_other)
+
+
+@strict
+def mean_of_softmax(predictions, weights, room, mean):
+    n_outputs = predictions.shape[2]
+    share, predictions = np.empty(n_outputs), unowned(predictions)
+    sums, w = room
+    sums[:] = 0.0
+    for e in range(predictions.shape[0]):
+        weights_of(e, 0, weights, w)
+        for r in range(predictions.shape[1]):
+            _portable.softmax(predictions[e, r], share)
+            for k in range(n_outputs):
+                p = _portable.larger(share[k], probabilities.MIN_PROBABILITY)
+                sums[k, r] += w[r] * p
+    for r in range(mean.shape[0]):
+        for k in range(n_outputs):
+            mean[r, k] = np.log(sums[k, r])
+
+
+_LOOPS = {
+    "mean": mean_of_predictions,
+    "log_odds": mean_of_odds,
+    "softmax": mean_of_softmax,
+}
 
 
 def weights_of(e, h, weights, w):

@@ -7,7 +7,7 @@ import numpy as np
 
 from ... import _portable
 from ...blocks import SIDE_BY_SIDE
-from .compiling import STRICT, compiled, run_loop
+from .compiling import STRICT, compiled, runs_loop
 from .unowned import unowned
 
 #: Bits of a key below the bits of the distance.
@@ -34,13 +34,9 @@ class Room(NamedTuple):
     masses: np.ndarray  # (n_neighbors,), and their weights
 
 
+@runs_loop
 def learn_neighbors(recent, rows, targets, weights, query):
     """Predict each row from the nearest rows before it, then store it."""
-    return run_loop(*neighbors_call(recent, rows, targets, weights, query))
-
-
-def neighbors_call(recent, rows, targets, weights, query):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
     predictions = np.empty((query.n_neighbors.size, n, n_columns))
     most = max(min(int(query.n_neighbors.max()), len(recent.weights)), 1)

@@ -5,17 +5,13 @@ from functools import cache
 import numpy as np
 
 from ...learners.log_linear_pool import learn_row, pool_scores
-from .compiling import compiled, run_loop
+from .compiling import compiled, runs_loop
 from .unowned import unowned
 
 
+@runs_loop
 def learn_pool(learner, loss, state, F, block):
     """Learn the weights of a pool; return its scores before each row."""
-    return run_loop(*pool_call(learner, loss, state, F, block))
-
-
-def pool_call(learner, loss, state, F, block):
-    """Return the loop of a pool, its arguments, and the scores that it fills."""
     n, n_classes, n_inputs = F.shape
     scores = np.empty((n, n_classes))
     buffers = np.empty(n_classes), np.empty(n_classes), np.empty(n_inputs)

@@ -1,7 +1,7 @@
 """Record calls of the engine, to repeat them for each row."""
 
 import ctypes
-from functools import cache, partial
+from functools import cache, partial, wraps
 
 import numba
 import numpy as np
@@ -12,22 +12,37 @@ from ...blocks import CSRRows
 from . import learning
 from .bound import joined
 from .compiling import compiled
-from .forest import forest_call
-from .losses import losses_call
-from .mixing import mix_call, rounds_call
-from .neighbors import neighbors_call
-from .pooling import pool_call
+from .forest import learn_forest
+from .losses import compute_losses
+from .mixing import learn_rounds, mix
+from .neighbors import learn_neighbors
+from .pooling import learn_pool
 from .substitutes import compiles
-from .tables import standardise_call
+from .tables import standardise
 from .transforms import (
-    Records,
-    add_codes_call,
-    count_below_call,
-    fourier_features_call,
-    scale_sparse_call,
-    transform_dense_call,
-    transform_targets_call,
+    add_codes,
+    count_below,
+    fourier_features,
+    transform_rows,
+    transform_targets,
 )
+
+
+def recorded(function, *, runs_now=False):
+    """Return a method that records the call of an engine's function.
+
+    It `runs_now`, too, where other arrays need its sizes: it changes no state.
+    """
+
+    @wraps(function.__wrapped__)
+    def record(self, *arguments):
+        loop, arguments, result = function.__wrapped__(*arguments)
+        if runs_now:
+            loop(*arguments)
+        self.calls.append(loop.bind(*arguments))
+        return result
+
+    return record
 
 
 class Recorder:
@@ -57,33 +72,18 @@ class Recorder:
         """Return no features: a recorded row has no new ones."""
         return np.empty(0, np.intp), np.empty(0)
 
-    def transform_rows(self, moments, rows, weights):
-        """See :class:`Engine`."""
-        if isinstance(rows, CSRRows):
-            return self._record(
-                *scale_sparse_call(moments, rows, weights, Records.with_room(0))
-            )
-        return self._record(*transform_dense_call(moments, rows, weights))
-
-    def transform_targets(self, moments, y, weights, unit_free):
-        """See :class:`Engine`."""
-        return self._record(*transform_targets_call(moments, y, weights, unit_free))
-
-    def standardise(self, moments, X):
-        """See :class:`Engine`."""
-        return self._record(*standardise_call(moments, X))
-
-    def count_below(self, edges, X):
-        """See :class:`Engine`."""
-        return self._record(*_run_now(*count_below_call(edges, X)))
-
-    def fourier_features(self, directions, phases, limit, X):
-        """See :class:`Engine`."""
-        return self._record(*fourier_features_call(directions, phases, limit, X))
-
-    def add_codes(self, values, bins, places):
-        """See :class:`Engine`."""
-        return self._record(*_run_now(*add_codes_call(values, bins, places)))
+    add_codes = recorded(add_codes, runs_now=True)
+    compute_losses = recorded(compute_losses)
+    count_below = recorded(count_below, runs_now=True)
+    fourier_features = recorded(fourier_features)
+    learn_forest = recorded(learn_forest)
+    learn_neighbors = recorded(learn_neighbors)
+    learn_pool = recorded(learn_pool)
+    learn_rounds = recorded(learn_rounds)
+    mix = recorded(mix)
+    standardise = recorded(standardise)
+    transform_rows = recorded(transform_rows)
+    transform_targets = recorded(transform_targets)
 
     def learn_rows(self, task, state, block, out):
         """See :class:`Engine`."""
@@ -95,19 +95,8 @@ class Recorder:
         if is_sparse and state.first.size == 1:
             self.calls.append(partial(learning.learn_rows, *arguments))
         else:
-            self._record(*learning.learn_call(*arguments), None)
-
-    def learn_neighbors(self, recent, rows, targets, weights, query):
-        """See :class:`Engine`."""
-        return self._record(*neighbors_call(recent, rows, targets, weights, query))
-
-    def learn_forest(self, *arguments):
-        """See :class:`Engine`."""
-        return self._record(*forest_call(*arguments), None)
-
-    def compute_losses(self, loss, block, predictions, numbers):
-        """See :class:`Engine`."""
-        return self._record(*losses_call(loss, block, predictions, numbers))
+            loop, arguments = learning.learn_call(*arguments)
+            self.calls.append(loop.bind(*arguments))
 
     def stack(self, arrays):
         """See :class:`Engine`."""
@@ -121,31 +110,9 @@ class Recorder:
         self._kept.append(saved)
         return saved.room.reshape(shape)
 
-    def learn_rounds(self, state, losses, c, weights):
-        """See :class:`Engine`."""
-        self._record(*rounds_call(state, losses, c, weights), None)
-
-    def mix(self, kind, predictions, weights):
-        """See :class:`Engine`."""
-        return self._record(*mix_call(kind, predictions, weights))
-
-    def learn_pool(self, learner, loss, state, F, block):
-        """See :class:`Engine`."""
-        return self._record(*pool_call(learner, loss, state, F, block))
-
     def run(self, function, *arguments):
         """See :class:`Engine`."""
         self.calls.append(partial(function, *arguments))
-
-    def _record(self, loop, arguments, result):
-        self.calls.append(loop.bind(*arguments))
-        return result
-
-
-def _run_now(loop, arguments, result):
-    """Call a loop that changes no state, since other arrays need the sizes."""
-    loop(*arguments)
-    return loop, arguments, result
 
 
 class SavedArrays:

@@ -1,7 +1,5 @@
 """Loops over columns of tables."""
 
-from functools import cache
-
 import numpy as np
 
 from ... import _hashing
@@ -12,40 +10,32 @@ from ...transforms.moments import (
     moved_variance,
 )
 from ...transforms.target_means import mean_of_all, mean_of_key
-from .compiling import compiled, run_loop
+from .compiling import compiled, runs_loop
 
 
+@runs_loop
 def standardise(moments, X):
     """Centre and scale values."""
-    return run_loop(*standardise_call(moments, X))
-
-
-def standardise_call(moments, X):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     Z = np.empty_like(X)
-    return _standardising(), (moments, X, Z), Z
+    return _standardise, (moments, X, Z), Z
 
 
-@cache
-def _standardising():
-
-    def standardise(moments, X, Z):
-        means, variances, weight_sums = moments[0], moments[1], moments[2]
-        for r in range(X.shape[0]):
-            for j in range(X.shape[1]):
-                x, mean = X[r, j], means[j]
-                is_given = x == x
-                total, share, past = add_weight(weight_sums[j], 1.0, True)
-                deviation = x - mean
-                variance = moved_variance(variances[j], share, past, deviation)
-                Z[r, j] = past * deviation * inverse_deviation(variance)
-                moved = moved_mean(mean, share, deviation)
-                means[j] = moved if is_given else mean
-                variances[j] = variance if is_given else variances[j]
-                weight_sums[j] = total if is_given else weight_sums[j]
-                Z[r, j] = Z[r, j] if is_given else np.nan
-
-    return compiled(standardise)
+@compiled
+def _standardise(moments, X, Z):
+    means, variances, weight_sums = moments[0], moments[1], moments[2]
+    for r in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            x, mean = X[r, j], means[j]
+            is_given = x == x
+            total, share, past = add_weight(weight_sums[j], 1.0, True)
+            deviation = x - mean
+            variance = moved_variance(variances[j], share, past, deviation)
+            Z[r, j] = past * deviation * inverse_deviation(variance)
+            moved = moved_mean(mean, share, deviation)
+            means[j] = moved if is_given else mean
+            variances[j] = variance if is_given else variances[j]
+            weight_sums[j] = total if is_given else weight_sums[j]
+            Z[r, j] = Z[r, j] if is_given else np.nan
 
 
 # MurmurHash3 of 32 bits (Appleby, 2011), in numbers of 64 bits.
@@ -79,50 +69,42 @@ def hash_strings(data, offsets):
     """Keys of strings."""
     keys = np.empty(len(offsets) - 1, np.uint64)
     data.flags.writeable = False  # of one type, whether it was so or not
-    _hash_loop()(data, offsets, keys)
+    _hash_strings(data, offsets, keys)
     return keys
 
 
-@cache
-def _hash_loop():
-
-    def hash_strings(data, offsets, keys):
-        for i in range(keys.size):
-            start, size = offsets[i], offsets[i + 1] - offsets[i]
-            low, high = np.uint64(0), np.uint64(1)
-            block = np.uint64(0)
-            for b in range(size):
-                n_bits = np.uint64(8 * (b & 3))
-                block |= np.uint64(data[start + b]) << n_bits
-                if b & 3 == 3:
-                    block = scrambled(block)
-                    low = rotated(low ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
-                    high = rotated(high ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
-                    block = np.uint64(0)
-            block = scrambled(block)  # of nothing it is nothing
-            low = finished(low ^ block, np.uint64(size))
-            high = finished(high ^ block, np.uint64(size))
-            keys[i] = high << WORD | low
-
-    return compiled(hash_strings)
+@compiled
+def _hash_strings(data, offsets, keys):
+    for i in range(keys.size):
+        start, size = offsets[i], offsets[i + 1] - offsets[i]
+        low, high = np.uint64(0), np.uint64(1)
+        block = np.uint64(0)
+        for b in range(size):
+            n_bits = np.uint64(8 * (b & 3))
+            block |= np.uint64(data[start + b]) << n_bits
+            if b & 3 == 3:
+                block = scrambled(block)
+                low = rotated(low ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
+                high = rotated(high ^ block, np.uint64(13)) * FIVE + N & LOW_HALF
+                block = np.uint64(0)
+        block = scrambled(block)  # of nothing it is nothing
+        low = finished(low ^ block, np.uint64(size))
+        high = finished(high ^ block, np.uint64(size))
+        keys[i] = high << WORD | low
 
 
 def mix_keys(h, keys):
     """Keys of what keys stand for together."""
     h, keys = (np.ascontiguousarray(each) for each in np.broadcast_arrays(h, keys))
     mixed = np.empty_like(h)
-    _mixing()(h.ravel(), keys.ravel(), mixed.ravel())
+    _mix_keys(h.ravel(), keys.ravel(), mixed.ravel())
     return mixed
 
 
-@cache
-def _mixing():
-
-    def mix_keys(h, keys, mixed):
-        for i in range(h.size):
-            mixed[i] = _hashing.combine(h[i], keys[i])
-
-    return compiled(mix_keys)
+@compiled
+def _mix_keys(h, keys, mixed):
+    for i in range(h.size):
+        mixed[i] = _hashing.combine(h[i], keys[i])
 
 
 def find_slots(slots, keys, is_given, learns):
@@ -131,7 +113,7 @@ def find_slots(slots, keys, is_given, learns):
     found = np.empty(keys.shape, np.int32)
     table = np.full((m, 2 ** int(2 * n_slots - 1).bit_length()), -1, np.int32)
     came = np.zeros(slots.keys.shape, np.int64)
-    _slot_loop()(slots, table, keys, is_given, learns, found, came)
+    _find_slots(slots, table, keys, is_given, learns, found, came)
     return found, came
 
 
@@ -144,68 +126,60 @@ def searched(table, known, key):
     return at
 
 
-@cache
-def _slot_loop():
-
-    def find_slots(slots, table, keys, is_given, learns, found, came):
-        n_slots = slots.keys.shape[1]
+@compiled
+def _find_slots(slots, table, keys, is_given, learns, found, came):
+    n_slots = slots.keys.shape[1]
+    for j in range(keys.shape[1]):
+        known = slots.keys[j]
+        for slot in range(slots.n_used[j]):
+            table[j, searched(table[j], known, known[slot])] = slot
+    for r in range(keys.shape[0]):
         for j in range(keys.shape[1]):
-            known = slots.keys[j]
-            for slot in range(slots.n_used[j]):
-                table[j, searched(table[j], known, known[slot])] = slot
-        for r in range(keys.shape[0]):
-            for j in range(keys.shape[1]):
-                found[r, j] = -1
-                if not (is_given[r, j] and slots.is_open[j]):
-                    continue
-                known, n_used = slots.keys[j], slots.n_used[j]
-                at = searched(table[j], known, keys[r, j])
-                slot = table[j, at]
-                if n_used < n_slots:
-                    is_new = slot < 0
+            found[r, j] = -1
+            if not (is_given[r, j] and slots.is_open[j]):
+                continue
+            known, n_used = slots.keys[j], slots.n_used[j]
+            at = searched(table[j], known, keys[r, j])
+            slot = table[j, at]
+            if n_used < n_slots:
+                is_new = slot < 0
+                if is_new:
+                    slot = n_used
+                if learns:
+                    slots.n_seen[j] += 1
                     if is_new:
-                        slot = n_used
-                    if learns:
-                        slots.n_seen[j] += 1
-                        if is_new:
-                            known[slot], table[j, at] = keys[r, j], slot
-                            came[j, slot] = r
-                            slots.n_used[j] += 1
-                            is_full = slots.n_used[j] == n_slots
-                            is_of_use = slots.n_seen[j] >= slots.fewest_seen
-                            slots.is_open[j] = not is_full or is_of_use
-                found[r, j] = slot
-
-    return compiled(find_slots)
+                        known[slot], table[j, at] = keys[r, j], slot
+                        came[j, slot] = r
+                        slots.n_used[j] += 1
+                        is_full = slots.n_used[j] == n_slots
+                        is_of_use = slots.n_seen[j] >= slots.fewest_seen
+                        slots.is_open[j] = not is_full or is_of_use
+            found[r, j] = slot
 
 
 def mark_places(marks, places, keys):
     """Mark places by keys."""
     new = np.empty(len(places), np.int64)
-    n_new = _marking()(marks, places, keys, new)
+    n_new = _mark_places(marks, places, keys, new)
     return new[:n_new].copy()
 
 
-@cache
-def _marking():
-
-    def mark_places(marks, places, keys, new):
-        n_new, nothing = 0, np.uint64(0)
-        for i in range(places.size):
-            at, key = places[i], keys[i]
-            if at < 0:
-                continue
-            if marks.first[at] == nothing:
-                marks.first[at] = key
-            elif marks.second[at] == nothing and marks.first[at] != key:
-                marks.second[at] = key
-            else:
-                continue
-            new[n_new] = i
-            n_new += 1
-        return n_new
-
-    return compiled(mark_places)
+@compiled
+def _mark_places(marks, places, keys, new):
+    n_new, nothing = 0, np.uint64(0)
+    for i in range(places.size):
+        at, key = places[i], keys[i]
+        if at < 0:
+            continue
+        if marks.first[at] == nothing:
+            marks.first[at] = key
+        elif marks.second[at] == nothing and marks.first[at] != key:
+            marks.second[at] = key
+        else:
+            continue
+        new[n_new] = i
+        n_new += 1
+    return n_new
 
 
 def target_means(means, places, indptr, smooth, targets, c, learns):
@@ -213,44 +187,38 @@ def target_means(means, places, indptr, smooth, targets, c, learns):
     of_keys = np.empty((len(places), targets.shape[1]))
     of_all = np.empty(targets.shape)
     arguments = places, indptr, smooth, targets, c, learns
-    _meaning()(means, *arguments, of_keys, of_all)
+    _target_means(means, *arguments, of_keys, of_all)
     return of_keys, of_all
 
 
-@cache
-def _meaning():
-
-    def target_means(
-        means, places, indptr, smooth, targets, c, learns, of_keys, of_all
-    ):
-        sums, weights, total = means.sums, means.weights, means.total
-        for r in range(targets.shape[0]):
+@compiled
+def _target_means(means, places, indptr, smooth, targets, c, learns, of_keys, of_all):
+    sums, weights, total = means.sums, means.weights, means.total
+    for r in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            of_all[r, k] = mean_of_all(
+                total[1 + k], total[0], means.start, means.n_start
+            )
+        for e in range(indptr[r], indptr[r + 1]):
+            at = places[e]
             for k in range(targets.shape[1]):
-                of_all[r, k] = mean_of_all(
-                    total[1 + k], total[0], means.start, means.n_start
-                )
-            for e in range(indptr[r], indptr[r + 1]):
-                at = places[e]
-                for k in range(targets.shape[1]):
-                    of_keys[e, k] = of_all[r, k]
-                    if at >= 0:
-                        of_keys[e, k] = mean_of_key(
-                            sums[at, k], weights[at], of_all[r, k], smooth[e]
-                        )
-            if not learns:
+                of_keys[e, k] = of_all[r, k]
+                if at >= 0:
+                    of_keys[e, k] = mean_of_key(
+                        sums[at, k], weights[at], of_all[r, k], smooth[e]
+                    )
+        if not learns:
+            continue
+        for e in range(indptr[r], indptr[r + 1]):
+            at = places[e]
+            if at < 0:
                 continue
-            for e in range(indptr[r], indptr[r + 1]):
-                at = places[e]
-                if at < 0:
-                    continue
-                weights[at] += c[r]
-                for k in range(targets.shape[1]):
-                    sums[at, k] += c[r] * targets[r, k]
-            total[0] += c[r]
+            weights[at] += c[r]
             for k in range(targets.shape[1]):
-                total[1 + k] += c[r] * targets[r, k]
-
-    return compiled(target_means)
+                sums[at, k] += c[r] * targets[r, k]
+        total[0] += c[r]
+        for k in range(targets.shape[1]):
+            total[1 + k] += c[r] * targets[r, k]
 
 
 def join_entries(entries, n_columns):
@@ -259,44 +227,40 @@ def join_entries(entries, n_columns):
     room = sum(block.size for block in blocks) + entries.words.size
     data, indices = np.empty(room), np.empty(room, np.int32)
     indptr = np.zeros(len(entries.values) + 1, np.int32)
-    n_entries = _joining()(entries, n_columns, data, indices, indptr)
+    n_entries = _join_entries(entries, n_columns, data, indices, indptr)
     return data[:n_entries], indices[:n_entries], indptr
 
 
-@cache
-def _joining():
-
-    def join_entries(entries, n_columns, data, indices, indptr):
-        values, codes, hashed = entries.values, entries.codes, entries.hashed
-        end = 0
-        for r in range(values.shape[0]):
-            for j in range(values.shape[1]):
-                if values[r, j] == values[r, j] and values[r, j] != 0.0:
-                    data[end], indices[end] = values[r, j], j
-                    end += 1
-            start_of_ones = end
-            for j in range(codes.shape[1]):
-                if codes[r, j] >= 0:
-                    indices[end] = codes[r, j]
-                    end += 1
-            start = end
-            for j in range(hashed.shape[1]):
-                if hashed[r, j] >= 0:
-                    indices[end] = n_columns + hashed[r, j]
-                    end += 1
-            for j in range(entries.words_indptr[r], entries.words_indptr[r + 1]):
-                indices[end] = n_columns + entries.words[j]
+@compiled
+def _join_entries(entries, n_columns, data, indices, indptr):
+    values, codes, hashed = entries.values, entries.codes, entries.hashed
+    end = 0
+    for r in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            if values[r, j] == values[r, j] and values[r, j] != 0.0:
+                data[end], indices[end] = values[r, j], j
                 end += 1
-            if end > start + 1:
-                indices[start:end].sort()
-                given, end = end, start + 1
-                for i in range(start + 1, given):
-                    if indices[i] != indices[end - 1]:
-                        indices[end] = indices[i]
-                        end += 1
-            for i in range(start_of_ones, end):
-                data[i] = 1.0
-            indptr[r + 1] = end
-        return end
-
-    return compiled(join_entries)
+        start_of_ones = end
+        for j in range(codes.shape[1]):
+            if codes[r, j] >= 0:
+                indices[end] = codes[r, j]
+                end += 1
+        start = end
+        for j in range(hashed.shape[1]):
+            if hashed[r, j] >= 0:
+                indices[end] = n_columns + hashed[r, j]
+                end += 1
+        for j in range(entries.words_indptr[r], entries.words_indptr[r + 1]):
+            indices[end] = n_columns + entries.words[j]
+            end += 1
+        if end > start + 1:
+            indices[start:end].sort()
+            given, end = end, start + 1
+            for i in range(start + 1, given):
+                if indices[i] != indices[end - 1]:
+                    indices[end] = indices[i]
+                    end += 1
+        for i in range(start_of_ones, end):
+            data[i] = 1.0
+        indptr[r + 1] = end
+    return end

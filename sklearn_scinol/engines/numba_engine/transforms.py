@@ -17,7 +17,7 @@ from ...transforms.moments import (
     moved_variance,
     shares_of_waiting,
 )
-from .compiling import compiled, run_loop
+from .compiling import compiled, runs_loop
 from .unowned import unowned
 
 
@@ -49,8 +49,8 @@ def update_moments(moments, j, x, share, past, learns, scale):
 def clip_rows(largest, rows, weights, ratio):
     """Clip values at a multiple of the largest before."""
     values, is_dense = np.empty_like(rows[0]), isinstance(rows, DenseRows)
-    loop = _dense_clipping if is_dense else _sparse_clipping
-    loop()(largest, rows, weights.given, ratio, values)
+    loop = _clip_dense if is_dense else _clip_sparse
+    loop(largest, rows, weights.given, ratio, values)
     return type(rows)(values, *rows[1:])
 
 
@@ -62,28 +62,20 @@ def clip_one(largest, i, x, learns, ratio):
     return z
 
 
-@cache
-def _dense_clipping():
-
-    def clip_dense(largest, rows, given, ratio, values):
-        for r in range(given.size):
-            for i in range(largest.size):
-                values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
-
-    return compiled(clip_dense)
+@compiled
+def _clip_dense(largest, rows, given, ratio, values):
+    for r in range(given.size):
+        for i in range(largest.size):
+            values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
 
 
-@cache
-def _sparse_clipping():
-
-    def clip_sparse(largest, rows, given, ratio, values):
-        for r in range(given.size):
-            for j in range(rows.indptr[r], rows.indptr[r + 1]):
-                values[j] = clip_one(
-                    largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
-                )
-
-    return compiled(clip_sparse)
+@compiled
+def _clip_sparse(largest, rows, given, ratio, values):
+    for r in range(given.size):
+        for j in range(rows.indptr[r], rows.indptr[r + 1]):
+            values[j] = clip_one(
+                largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
+            )
 
 
 def first_values(seen, rows, weights):
@@ -92,138 +84,110 @@ def first_values(seen, rows, weights):
     if room >= seen.size:  # a few rows cost less to look at than all features
         room = min(room, seen.size - np.count_nonzero(seen))
     features, values = np.empty(room, np.intp), np.empty(room)
-    n_found = _first_values()(seen, rows, weights.given, features, values)
+    n_found = _first_values(seen, rows, weights.given, features, values)
     return features[:n_found], values[:n_found]
 
 
-@cache
-def _first_values():
-
-    def first_values(seen, rows, given, features, values):
-        n_found = 0
-        for r in range(given.size if features.size else 0):
-            for j in range(rows.indptr[r], rows.indptr[r + 1]):
-                i = rows.indices[j]
-                if not seen[i] and rows.data[j] != 0.0 and given[r] > 0.0:
-                    seen[i] = True
-                    features[n_found], values[n_found] = i, rows.data[j]
-                    n_found += 1
-        return n_found
-
-    return compiled(first_values)
+@compiled
+def _first_values(seen, rows, given, features, values):
+    n_found = 0
+    for r in range(given.size if features.size else 0):
+        for j in range(rows.indptr[r], rows.indptr[r + 1]):
+            i = rows.indices[j]
+            if not seen[i] and rows.data[j] != 0.0 and given[r] > 0.0:
+                seen[i] = True
+                features[n_found], values[n_found] = i, rows.data[j]
+                n_found += 1
+    return n_found
 
 
+@runs_loop
 def count_below(edges, X):
     """Count the edges below values."""
-    return run_loop(*count_below_call(edges, X))
-
-
-def count_below_call(edges, X):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     bins = np.empty(X.shape, np.intp)
-    return _count_loop(), (edges, np.require(X, np.float64, "C"), bins), bins
+    return _count_below, (edges, np.require(X, np.float64, "C"), bins), bins
 
 
-@cache
-def _count_loop():
-
-    def count_below(edges, X, bins):
-        for r in range(X.shape[0]):
-            for j in range(X.shape[1]):
-                x, n_below = X[r, j], 0
-                for e in range(edges.shape[1]):  # all: a search could not be vectorised
-                    n_below += edges[j, e] < x
-                bins[r, j] = n_below
-
-    return compiled(count_below)
+@compiled
+def _count_below(edges, X, bins):
+    for r in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            x, n_below = X[r, j], 0
+            for e in range(edges.shape[1]):  # all: a search could not be vectorised
+                n_below += edges[j, e] < x
+            bins[r, j] = n_below
 
 
+@runs_loop
 def add_codes(values, bins, places):
     """Rows with their values, and ones for their bins."""
-    return run_loop(*add_codes_call(values, bins, places))
-
-
-def add_codes_call(values, bins, places):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     n, d = values.shape
     n_ones = len(places.features) + len(places.pairs)
     size = n * d + len(bins) * n_ones
     rows = CSRRows(np.empty(size), np.empty(size, np.uint32), np.empty(n + 1, np.int32))
-    return _code_loop(), (np.ascontiguousarray(values), bins, places, rows), rows
+    return _add_codes, (np.ascontiguousarray(values), bins, places, rows), rows
 
 
-@cache
-def _code_loop():
-
-    def add_codes(values, bins, places, rows):
-        data, indices, indptr = rows.data, rows.indices, rows.indptr
-        features, pairs, sides = places.features, places.pairs, places.sides
-        n, d = values.shape
-        n_first, at = n - len(bins), 0
-        indptr[0] = 0
-        for r in range(n):
-            for j in range(d):
-                data[at + j] = values[r, j]
-                indices[at + j] = j
-            at += d
-            if r >= n_first:
-                of_row = bins[r - n_first]
-                for k in range(features.size):
-                    data[at + k] = 1.0
-                    indices[at + k] = d + places.first[k] + of_row[features[k]]
-                at += features.size
-                for k in range(len(pairs)):
-                    i, j = pairs[k, 0], pairs[k, 1]
-                    cell = places.n_sides * sides[i, of_row[i]] + sides[j, of_row[j]]
-                    data[at + k] = 1.0
-                    indices[at + k] = d + places.first_cells[k] + cell
-                at += len(pairs)
-            indptr[r + 1] = at
-
-    return compiled(add_codes)
+@compiled
+def _add_codes(values, bins, places, rows):
+    data, indices, indptr = rows.data, rows.indices, rows.indptr
+    features, pairs, sides = places.features, places.pairs, places.sides
+    n, d = values.shape
+    n_first, at = n - len(bins), 0
+    indptr[0] = 0
+    for r in range(n):
+        for j in range(d):
+            data[at + j] = values[r, j]
+            indices[at + j] = j
+        at += d
+        if r >= n_first:
+            of_row = bins[r - n_first]
+            for k in range(features.size):
+                data[at + k] = 1.0
+                indices[at + k] = d + places.first[k] + of_row[features[k]]
+            at += features.size
+            for k in range(len(pairs)):
+                i, j = pairs[k, 0], pairs[k, 1]
+                cell = places.n_sides * sides[i, of_row[i]] + sides[j, of_row[j]]
+                data[at + k] = 1.0
+                indices[at + k] = d + places.first_cells[k] + cell
+            at += len(pairs)
+        indptr[r + 1] = at
 
 
+@runs_loop
 def fourier_features(directions, phases, limit, X):
     """Cosines of random directions of rows."""
-    return run_loop(*fourier_features_call(directions, phases, limit, X))
-
-
-def fourier_features_call(directions, phases, limit, X):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     Z, z = np.empty((len(X), phases.size)), np.empty(X.shape[1])
-    return _fourier_loop(), (directions, phases, limit, X, z, Z), Z
+    return _fourier_features, (directions, phases, limit, X, z, Z), Z
 
 
-@cache
-def _fourier_loop():
-
-    def fourier_features(directions, phases, limit, X, z, Z):
-        n_features, n_components = directions.shape
-        factor = np.sqrt(2.0 / larger(n_components, 1.0))
-        rest = n_features % 4
-        for r in range(X.shape[0]):
-            turns = Z[r]
-            for j in range(n_features):
-                z[j] = larger(smaller(X[r, j], limit), -limit)
+@compiled
+def _fourier_features(directions, phases, limit, X, z, Z):
+    n_features, n_components = directions.shape
+    factor = np.sqrt(2.0 / larger(n_components, 1.0))
+    rest = n_features % 4
+    for r in range(X.shape[0]):
+        turns = Z[r]
+        for j in range(n_features):
+            z[j] = larger(smaller(X[r, j], limit), -limit)
+        for k in range(n_components):
+            turns[k] = phases[k]
+        for j in range(rest):
             for k in range(n_components):
-                turns[k] = phases[k]
-            for j in range(rest):
-                for k in range(n_components):
-                    turns[k] += z[j] * directions[j, k]
-            # Four at a time: to load and store sums takes longer than to add to them.
-            for j in range(rest, n_features, 4):
-                a, b, c, d = z[j], z[j + 1], z[j + 2], z[j + 3]
-                for k in range(n_components):
-                    turns[k] += (
-                        a * directions[j, k]
-                        + b * directions[j + 1, k]
-                        + c * directions[j + 2, k]
-                        + d * directions[j + 3, k]
-                    )
+                turns[k] += z[j] * directions[j, k]
+        # Four at a time: to load and store sums takes longer than to add to them.
+        for j in range(rest, n_features, 4):
+            a, b, c, d = z[j], z[j + 1], z[j + 2], z[j + 3]
             for k in range(n_components):
-                turns[k] = factor * cosine(turns[k])
-
-    return compiled(fourier_features)
+                turns[k] += (
+                    a * directions[j, k]
+                    + b * directions[j + 1, k]
+                    + c * directions[j + 2, k]
+                    + d * directions[j + 3, k]
+                )
+        for k in range(n_components):
+            turns[k] = factor * cosine(turns[k])
 
 
 class Records(NamedTuple):
@@ -245,32 +209,27 @@ class Records(NamedTuple):
         moments.T[self.features[places][::-1]] = self.values[places][::-1]
 
 
+@runs_loop
 def transform_rows(moments, rows, weights):
     """Centre and scale rows."""
     if isinstance(rows, CSRRows):
-        return scale_sparse_rows(moments, rows, weights, Records.with_room(0))
-    return run_loop(*transform_dense_call(moments, rows, weights))
-
-
-def transform_dense_call(moments, rows, weights):
-    """Return the loop for dense rows, its arguments and its result."""
+        return _sparse_call(moments, rows, weights, Records.with_room(0))
     Z = np.empty_like(rows.X)
     loop = _dense_loop(moments.center, len(moments.values) > 1)
     return loop, (moments, rows.X, weights, Z), DenseRows(Z)
 
 
-def scale_sparse_rows(moments, rows, weights, records):
-    """Scale sparse rows; record moments before they change, if there is room."""
-    return run_loop(*scale_sparse_call(moments, rows, weights, records))
-
-
-def scale_sparse_call(moments, rows, weights, records):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
+def _sparse_call(moments, rows, weights, records):
+    """Return the loop, its arguments and its result, see :func:`.runs_loop`."""
     data = np.empty_like(rows.data)
     moments = moments._replace(values=moments.values.T)
     room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
     arguments = moments, rows, weights, data, room, records
-    return _sparse_loop(), arguments, CSRRows(data, rows.indices, rows.indptr)
+    return _scale_sparse, arguments, CSRRows(data, rows.indices, rows.indptr)
+
+
+#: Scale sparse rows; record moments before they change, if there is room.
+scale_sparse_rows = runs_loop(_sparse_call)
 
 
 @cache
@@ -293,104 +252,90 @@ def _dense_loop(center, scale):
     return compiled(transform_dense)
 
 
-@cache
-def _sparse_loop():
-
-    def scale_sparse(moments, rows, weights, data, room, records):
-        moments, rows, room = unowned(moments), unowned(rows), unowned(room)
-        weights, records = unowned(weights), unowned(records)
-        weight_sum, values = moments.weight_sum[0], moments.values
-        indices, indptr, of_row = rows.indices, rows.indptr, rows.data
-        mean, variance, recorded = room
-        keeps_records, n_records = records.features.size > 0, 0
-        kept = moments.kept
-        forgets, log_kept = kept < 1.0, np.log(kept)
-        n_rows = moments.weight_sum[1] if forgets else 0.0
-        begins = np.inf if forgets else weight_sum
-        for r in range(weights.given.size):
-            learns = weights.given[r] > 0.0
-            waited_until = weight_sum
-            weight_sum, share, past = add_weight(
-                weight_sum, weights.relative[r], learns, kept
-            )
-            start = indptr[r]
-            nnz = indptr[r + 1] - start
-            x, z = of_row[start : start + nnz], data[start : start + nnz]
+@compiled
+def _scale_sparse(moments, rows, weights, data, room, records):
+    moments, rows, room = unowned(moments), unowned(rows), unowned(room)
+    weights, records = unowned(weights), unowned(records)
+    weight_sum, values = moments.weight_sum[0], moments.values
+    indices, indptr, of_row = rows.indices, rows.indptr, rows.data
+    mean, variance, recorded = room
+    keeps_records, n_records = records.features.size > 0, 0
+    kept = moments.kept
+    forgets, log_kept = kept < 1.0, np.log(kept)
+    n_rows = moments.weight_sum[1] if forgets else 0.0
+    begins = np.inf if forgets else weight_sum
+    for r in range(weights.given.size):
+        learns = weights.given[r] > 0.0
+        waited_until = weight_sum
+        weight_sum, share, past = add_weight(
+            weight_sum, weights.relative[r], learns, kept
+        )
+        start = indptr[r]
+        nnz = indptr[r + 1] - start
+        x, z = of_row[start : start + nnz], data[start : start + nnz]
+        for j in range(nnz):
+            i = indices[start + j]
+            mean[j], variance[j] = values[i, 0], values[i, 1]
+            recorded[j] = values[i, 2]
+        for j in range(nnz if keeps_records else 0):
+            # Mostly once a feature: `recorded` grows when the block learns it.
+            if recorded[j] <= begins:
+                records.features[n_records] = indices[start + j]
+                before = records.values[n_records]
+                before[0], before[1], before[2] = mean[j], variance[j], recorded[j]
+                n_records += 1
+        for j in range(nnz if forgets else 0):
+            recorded_at = values[indices[start + j], 3]
+            if keeps_records:
+                records.values[n_records - nnz + j, 3] = recorded_at
+            recorded[j] = decayed(recorded[j], n_rows - recorded_at, log_kept)
+        for j in range(nnz):
+            waiting = shares_of_waiting(waited_until, recorded[j])
+            waited = moved_mean(mean[j], waiting[0], -mean[j])
+            spread = moved_variance(variance[j], waiting[0], waiting[1], -mean[j])
+            deviation = x[j] - waited
+            mean[j] = moved_mean(waited, share, deviation)
+            variance[j] = moved_variance(spread, share, past, deviation)
+            z[j] = x[j] * inverse_deviation(variance[j])
+        for j in range(nnz if forgets else 0):
+            least = least_variance(mean[j], kept)
+            z[j] = chosen(variance[j] > least, z[j], 0.0)
+        if learns:
+            n_rows += 1.0
             for j in range(nnz):
                 i = indices[start + j]
-                mean[j], variance[j] = values[i, 0], values[i, 1]
-                recorded[j] = values[i, 2]
-            for j in range(nnz if keeps_records else 0):
-                # Mostly once a feature: `recorded` grows when the block learns it.
-                if recorded[j] <= begins:
-                    records.features[n_records] = indices[start + j]
-                    before = records.values[n_records]
-                    before[0], before[1], before[2] = mean[j], variance[j], recorded[j]
-                    n_records += 1
+                values[i, 0], values[i, 1] = mean[j], variance[j]
+                values[i, 2] = weight_sum
             for j in range(nnz if forgets else 0):
-                recorded_at = values[indices[start + j], 3]
-                if keeps_records:
-                    records.values[n_records - nnz + j, 3] = recorded_at
-                recorded[j] = decayed(recorded[j], n_rows - recorded_at, log_kept)
-            for j in range(nnz):
-                waiting = shares_of_waiting(waited_until, recorded[j])
-                waited = moved_mean(mean[j], waiting[0], -mean[j])
-                spread = moved_variance(variance[j], waiting[0], waiting[1], -mean[j])
-                deviation = x[j] - waited
-                mean[j] = moved_mean(waited, share, deviation)
-                variance[j] = moved_variance(spread, share, past, deviation)
-                z[j] = x[j] * inverse_deviation(variance[j])
-            for j in range(nnz if forgets else 0):
-                least = least_variance(mean[j], kept)
-                z[j] = chosen(variance[j] > least, z[j], 0.0)
-            if learns:
-                n_rows += 1.0
-                for j in range(nnz):
-                    i = indices[start + j]
-                    values[i, 0], values[i, 1] = mean[j], variance[j]
-                    values[i, 2] = weight_sum
-                for j in range(nnz if forgets else 0):
-                    values[indices[start + j], 3] = n_rows
-        records.n[0] = n_records
-        moments.weight_sum[0] = weight_sum
-        if forgets:
-            moments.weight_sum[1] = n_rows
-
-    return compiled(scale_sparse)
+                values[indices[start + j], 3] = n_rows
+    records.n[0] = n_records
+    moments.weight_sum[0] = weight_sum
+    if forgets:
+        moments.weight_sum[1] = n_rows
 
 
+@runs_loop
 def transform_targets(moments, y, weights, unit_free):
     """Running location and scale of targets."""
-    return run_loop(*transform_targets_call(moments, y, weights, unit_free))
-
-
-def transform_targets_call(moments, y, weights, unit_free):
-    """Return the loop, its arguments and its result, see :func:`run_loop`."""
     scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
-    return _target_loop(), (moments, y, weights, unit_free, scale), scale
+    return _transform_targets, (moments, y, weights, unit_free, scale), scale
 
 
-@cache
-def _target_loop():
-
-    def transform_targets(moments, y, weights, unit_free, scale):
-        weight_sum, values = moments.weight_sum[0], moments.values
-        for r in range(y.shape[0]):
-            any_before = weight_sum > 0.0
-            learns = weights.given[r] > 0.0
-            weight_sum, share, past = add_weight(
-                weight_sum, weights.relative[r], learns
-            )
-            for k in range(y.shape[1]):
-                mean, variance = values[0, k], values[1, k]
-                scale.offset[r, k] = mean
-                scale.deviation[r, k] = np.sqrt(variance)
-                slope = 1.0 if any_before else 0.0
-                scale.slope[r, k] = slope if unit_free else inverse_deviation(variance)
-                if learns:
-                    deviation = y[r, k] - mean
-                    values[0, k] = moved_mean(mean, share, deviation)
-                    values[1, k] = moved_variance(variance, share, past, deviation)
-        moments.weight_sum[0] = weight_sum
-
-    return compiled(transform_targets)
+@compiled
+def _transform_targets(moments, y, weights, unit_free, scale):
+    weight_sum, values = moments.weight_sum[0], moments.values
+    for r in range(y.shape[0]):
+        any_before = weight_sum > 0.0
+        learns = weights.given[r] > 0.0
+        weight_sum, share, past = add_weight(weight_sum, weights.relative[r], learns)
+        for k in range(y.shape[1]):
+            mean, variance = values[0, k], values[1, k]
+            scale.offset[r, k] = mean
+            scale.deviation[r, k] = np.sqrt(variance)
+            slope = 1.0 if any_before else 0.0
+            scale.slope[r, k] = slope if unit_free else inverse_deviation(variance)
+            if learns:
+                deviation = y[r, k] - mean
+                values[0, k] = moved_mean(mean, share, deviation)
+                values[1, k] = moved_variance(variance, share, past, deviation)
+    moments.weight_sum[0] = weight_sum

@@ -19,24 +19,6 @@ class LoopState(NamedTuple):
     weight_scale: np.ndarray
 
 
-class LoopBlock(NamedTuple):
-    """Block as the loop takes it; arrays that its rows do not have are empty."""
-
-    X: np.ndarray  # dense rows
-    data: np.ndarray  # sparse rows
-    indices: np.ndarray
-    indptr: np.ndarray
-    moments: np.ndarray  # of the features, if these are centred or scaled
-    weight_sum: np.ndarray
-    center: bool
-    kept: float
-    standard: np.ndarray  # see Block
-    targets: np.ndarray
-    weights: tuple  # RowWeights
-    target_scale: tuple  # TargetScale
-    largest: float
-
-
 class Scratch(NamedTuple):
     """Buffers of a row."""
 

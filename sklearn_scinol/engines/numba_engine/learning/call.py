@@ -4,24 +4,15 @@ from functools import cache
 
 import numpy as np
 
-from ....blocks import DenseRows, TargetScale
+from ....blocks import DenseRows
 from ....learners.interface import traits
 from ..transforms import Records, scale_sparse_rows
-from .arguments import LoopBlock, LoopState, Scratch, Variant
+from .arguments import LoopState, Scratch, Variant
 from .dense import dense_loop
 from .sparse import sparse_loop
 
 # Entries between a buffer of a row and any other array.
 MARGIN = 128
-
-NO_ROWS = (
-    np.empty((0, 0)),
-    np.empty(0),
-    np.empty(0, dtype=np.uint32),
-    np.empty(0, dtype=np.int32),
-)
-NO_MOMENTS = np.empty((0, 0)), np.empty(1), False, 1.0
-NO_SCALE = TargetScale(*(np.empty((0, 0)) for _ in TargetScale._fields))
 
 
 def learn_rows(task, state, block, out):
@@ -90,15 +81,7 @@ def learn_call(task, state, block, out):
             state.numbers,
             state.weight_scale,
         ),
-        LoopBlock(
-            *((*block.rows, *NO_ROWS[1:]) if dense else (NO_ROWS[0], *block.rows)),
-            *(moments or NO_MOMENTS),
-            NO_ROWS[0] if block.standard is None else block.standard,
-            block.targets,
-            block.weights,
-            block.target_scale or NO_SCALE,
-            block.largest,
-        ),
+        block,
         out,
         _scratch(n_outputs, m),
     )

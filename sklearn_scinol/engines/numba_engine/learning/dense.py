@@ -23,9 +23,10 @@ def dense_loop(variant):
         state, block = unowned(state), unowned(block)
         out, scratch = unowned(out), unowned(scratch)
         weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
-        n, d = block.X.shape
+        n, d = block.rows.X.shape
         m = d + task.fit_intercept
-        t, weight_sum = state.numbers[0], block.weight_sum[0]
+        t, moments = state.numbers[0], block.moments
+        weight_sum = moments.weight_sum[0] if variant.keeps_weight_sum else 0.0
         has_unseen = has.keeps_first and any_unseen(variant, state)
         if learns_late:
             start_with_zeros(scratch, d, m, n_outputs)
@@ -42,7 +43,9 @@ def dense_loop(variant):
             row = Row(r, side, 0, d, m, d, own_c, learns, scale, t)
             share = past = q = 0.0
             if variant.keeps_weight_sum:
-                weight_sum, share, past = add_weight(weight_sum, c, learns, block.kept)
+                weight_sum, share, past = add_weight(
+                    weight_sum, c, learns, moments.kept
+                )
             squares = load(variant, block, scratch, row, share, past)
             if not steps.in_range(squares, most, learns, block.largest):
                 return False
@@ -88,9 +91,9 @@ def dense_loop(variant):
             if has.folds or variant.average:
                 steps.keep_in_range(variant, task, state, scratch, t)
         if variant.keeps_weight_sum:
-            block.weight_sum[0] = weight_sum
+            moments.weight_sum[0] = weight_sum
             if variant.scale:
-                block.moments[2] = weight_sum
+                moments.values[2] = weight_sum
         steps.finish(variant, task, state, block, out, t)
         return True
 
@@ -128,18 +131,19 @@ def keep_first_values(variant, state, scratch, row):
 
 def load(variant, block, scratch, row, share, past):
     """Load a row, transformed; return the sum of its squares."""
-    X, x, side = block.X, scratch.x, row.side
+    X, x, side = block.rows.X, scratch.x, row.side
     moments, standard, squares = block.moments, block.standard, 0.0
     center, scale = variant.center, variant.scale
     for j in range(X.shape[1]):
         x_j = X[row.r, j]
         squares += x_j * x_j
         if variant.has_fixed_moments:
-            update_moments(moments, j, x_j, share, past, row.learns, scale)
+            update_moments(moments.values, j, x_j, share, past, row.learns, scale)
             x_j = standardised(x_j, standard[0, j], standard[1, j])
         elif variant.keeps_weight_sum:
+            values, kept = moments.values, moments.kept
             x_j = update_and_transform(
-                moments, j, x_j, share, past, row.learns, center, scale, block.kept
+                values, j, x_j, share, past, row.learns, center, scale, kept
             )
         x[side, j] = x_j
     return squares

@@ -33,7 +33,7 @@ def entry(variant, block, scratch, row, j):
     if variant.dense:
         return j, scratch.x[row.side, j]
     place = row.start + j
-    return block.indices[place], block.data[place]
+    return block.rows.indices[place], block.rows.data[place]
 
 
 def entry_or_intercept(variant, block, scratch, row, j):

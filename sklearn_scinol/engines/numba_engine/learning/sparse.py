@@ -24,8 +24,8 @@ def sparse_loop(variant):
             c = weights.to_mean[r] if variant.sees_means else weights.relative[r]
             learns = weights.given[r] > 0.0
             t += 1.0
-            start, scale = block.indptr[r], steps.row_scale(variant, task, c)
-            n_values = block.indptr[r + 1] - start
+            start, scale = block.rows.indptr[r], steps.row_scale(variant, task, c)
+            n_values = block.rows.indptr[r + 1] - start
             m, q = n_values + task.fit_intercept, 0.0
             row = Row(r, 0, start, n_values, m, last, c, learns, scale, t)
             for k in range(n_outputs):

@@ -28,8 +28,7 @@ def in_range(squares, c, learns, largest):
 
 def report(variant, task, state, block, scratch, out, row, q):
     """Make the predictions of scores, which are sums of weight times value."""
-    offset, deviation, _ = block.target_scale
-    predictions, r = out.predictions, row.r
+    predictions, scale, r = out.predictions, block.target_scale, row.r
     for k in range(count_outputs(variant, scratch)):
         output = output_of(variant, task, state, k)
         p = scratch.dots[k]
@@ -38,7 +37,7 @@ def report(variant, task, state, block, scratch, out, row, q):
         elif variant.traits.by_vector and variant.traits.implicit:
             p = output.learner.charged(output.s, k, p, row.c)
         if variant.standard_target:
-            p = offset[r, k] + deviation[r, k] * p
+            p = scale.offset[r, k] + scale.deviation[r, k] * p
         predictions[r, k] = p
 
 
@@ -47,7 +46,7 @@ def average(variant, task, state, block, scratch, out, row):
 
     Sums of weights are brought up to date by each row that is learned.
     """
-    offset, deviation, _ = block.target_scale
+    target_scale = block.target_scale
     n_averaged = row.t - 1.0 - task.averaging_starts
     learner, sums, r = learner_of(variant, task), scratch.sums, row.r
     for k in range(out.predictions.shape[1]):
@@ -65,7 +64,7 @@ def average(variant, task, state, block, scratch, out, row):
             p += sums[j] * x_j
         p /= max(n_averaged, 1.0)
         if variant.standard_target:
-            p = offset[r, k] + deviation[r, k] * p
+            p = target_scale.offset[r, k] + target_scale.deviation[r, k] * p
         out.averaged[r, k] = p if n_averaged > 0.0 else out.predictions[r, k]
 
 
