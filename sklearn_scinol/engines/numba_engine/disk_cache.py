@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 from typing import Any
 
+from llvmlite.binding import parse_assembly, parse_bitcode
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.runtime import rtsys
 
@@ -25,6 +26,19 @@ class Located(CompileResultCacheImpl):
     """Loops of the first folder that can be used; Numba skips those it cannot write."""
 
     _locator_classes = [Named, ReadOnly, *others]
+
+    def reduce(self, cres):
+        """Return what is stored of a loop.
+
+        That is machine code, and only the names of what other functions could call:
+        none do, and to read it takes longer than the machine code.
+        """
+        (name, kind, (code, bitcode)), *others = super().reduce(cres)
+        module = parse_bitcode(bitcode)
+        defined = [*module.functions, *module.global_variables]
+        names = [each.name for each in defined if not each.is_declaration]
+        module = parse_assembly("".join(f'@"{each}" = global i8 0\n' for each in names))
+        return (name, kind, (code, module.as_bitcode())), *others
 
 
 class Cache(FunctionCache):
