@@ -12,7 +12,7 @@ from numba.extending import register_jitable
 
 from ... import _portable
 from ...losses import methods
-from . import exponentials, flat_cache, registers, substitutes, unowned
+from . import exponentials, flat_cache, registers, substitutes
 from .bound import bind
 from .disk_cache import Cache
 from .flat_cache import Description, described
@@ -27,6 +27,7 @@ from .flattening import (
     structure,
 )
 from .sharing import ClaimedElsewhere, compiling
+from .unowned import without_owner
 
 # All flags of "fast math" except those that exclude NaN and infinity.
 OPTIONS = {
@@ -40,8 +41,6 @@ STRICT = {"error_model": "numpy", "fastmath": False}
 # Functions that a loop calls become part of it at last. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
 INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
-
-HANDLERS = registers.HANDLERS | unowned.HANDLERS
 
 #: Descriptions of compiled functions that loops call, by these functions.
 descriptions: dict = {}
@@ -191,8 +190,9 @@ def flat_function(function, values, is_strict, takes_all=False):
     description : Description
     """
     separate = strict_parts if is_strict else parts
-    flattener = Flattener(substitutes.SUBSTITUTES, HANDLERS, separate)
-    source, names, arguments = flatten(function, values, flattener, takes_all)
+    flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, separate)
+    view = None if takes_all else without_owner
+    source, names, arguments = flatten(function, values, flattener, view)
     digest = hashlib.sha256(source.encode())
     read = {name: described(value) for name, value in flattener.read.items()}
     for name, value in sorted(names.items()):

@@ -4,7 +4,6 @@ from functools import cache
 
 from ...learners import mondrian_tree
 from .compiling import compiled, runs_loop
-from .unowned import unowned
 
 
 @runs_loop
@@ -19,7 +18,6 @@ def _loop(nodes):
     def learn_forest(
         nodes, trees, rows, targets, weights, deviations, room, log, out, start
     ):
-        trees, room, log = unowned(trees), unowned(room), unowned(log)
         n_trees, n = trees.links.shape[0], out.shape[0]
         for k in range(start // n, n_trees):
             tree = mondrian_tree.one_tree(trees, k)

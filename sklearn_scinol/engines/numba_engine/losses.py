@@ -7,7 +7,6 @@ import numpy as np
 from ... import _portable
 from ...losses import methods
 from .compiling import compiled, runs_loop
-from .unowned import unowned
 
 
 def joint_losses(loss, y, predictions, losses):
@@ -46,7 +45,7 @@ def _loop(loss):
     losses_of = joint_losses if loss.joint else separate_losses
 
     def compute_losses(loss, y, predictions, losses, weights, numbers):
-        losses_of(loss, unowned(y), unowned(predictions), losses)
+        losses_of(loss, y, predictions, losses)
         numbers[1] = running_total(losses, weights, numbers[1])
 
     return compiled(compute_losses)

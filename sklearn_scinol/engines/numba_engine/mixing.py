@@ -10,7 +10,6 @@ from ... import _portable
 from ...mixing import adahedge, fixed_share, probabilities
 from ...mixing.adahedge import AdaHedgeState
 from .compiling import runs_loop, strict
-from .unowned import unowned
 
 
 @runs_loop
@@ -237,7 +236,7 @@ def mean_of_odds(predictions, weights, room, mean):
 @strict
 def mean_of_softmax(predictions, weights, room, mean):
     n_outputs = predictions.shape[2]
-    share, predictions = np.empty(n_outputs), unowned(predictions)
+    share = np.empty(n_outputs)
     sums, w = room
     sums[:] = 0.0
     for e in range(predictions.shape[0]):

@@ -8,7 +8,6 @@ import numpy as np
 from ... import _portable
 from ...blocks import SIDE_BY_SIDE
 from .compiling import STRICT, compiled, runs_loop
-from .unowned import unowned
 
 #: Bits of a key below the bits of the distance.
 KEY_BITS = 32
@@ -59,7 +58,6 @@ def learn_neighbors(recent, rows, targets, weights, query):
 def _loop(kind):
 
     def learn_neighbors(recent, rows, targets, weights, query, room, predictions):
-        recent, room = unowned(recent), unowned(room)
         count, row = recent.n_rows[0], room.row
         for r in range(predictions.shape[1]):
             for j in range(row.size):

@@ -6,7 +6,6 @@ import numpy as np
 
 from ...learners.log_linear_pool import learn_row, pool_scores
 from .compiling import compiled, runs_loop
-from .unowned import unowned
 
 
 @runs_loop
@@ -23,7 +22,7 @@ def learn_pool(learner, loss, state, F, block):
 @cache
 def _loop(learner, loss):
     def learn_pool(learner, loss, state, of_rows, scores, buffers):
-        F, y, given, c = unowned(of_rows)
+        F, y, given, c = of_rows
         p, g, direction = buffers
         for r in range(scores.shape[0]):
             pool_scores(state, F[r], p)

@@ -18,7 +18,6 @@ from ...transforms.moments import (
     shares_of_waiting,
 )
 from .compiling import compiled, runs_loop
-from .unowned import unowned
 
 
 def update_and_transform(moments, j, x, share, past, learns, center, scale, kept):
@@ -254,8 +253,6 @@ def _dense_loop(center, scale):
 
 @compiled
 def _scale_sparse(moments, rows, weights, data, room, records):
-    moments, rows, room = unowned(moments), unowned(rows), unowned(room)
-    weights, records = unowned(weights), unowned(records)
     weight_sum, values = moments.weight_sum[0], moments.values
     indices, indptr, of_row = rows.indices, rows.indptr, rows.data
     mean, variance, recorded = room

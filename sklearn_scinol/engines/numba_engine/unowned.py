@@ -1,31 +1,18 @@
 """Arrays that loops need not count as in use.
 
 Compiled code counts the uses of an array up and down again wherever the array is sliced
-or taken out of a tuple, by operations that cost as much as ten others. A loop whose
-caller holds the arrays while it runs can do without.
+or taken out of a tuple, by operations that cost as much as ten others. Loops can do
+without: their callers hold the arrays while they run.
 """
 
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from .flattening.values import names_of
-
-
-def unowned(value):
-    """Return the arrays of an argument as views without an owner."""
-    return value
-
-
-def _view(flattener, value):
-    flattener.unowned.update(dict.fromkeys(names_of(value), without_owner))
-    return value
-
-
-HANDLERS = {unowned: _view}
-
 
 @intrinsic
 def without_owner(typing_context, value):
+    """Return an array, or the arrays of a tuple, as views without an owner."""
+
     def codegen(context, builder, signature, arguments):
         return _without_owner(context, builder, signature.args[0], arguments[0])
 

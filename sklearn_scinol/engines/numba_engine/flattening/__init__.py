@@ -24,10 +24,11 @@ from .values import (
 )
 
 
-def flatten(function, values, flattener, takes_all):
+def flatten(function, values, flattener, view=None):
     """Flatten a function whose arguments stand for `values`.
 
-    It takes all parts of the arguments, or those that it reads.
+    With a `view`, it takes the parts of the arguments that it reads, and works on views
+    of arrays of which it uses more than entries; else it takes all parts.
 
     Returns
     -------
@@ -39,12 +40,11 @@ def flatten(function, values, flattener, takes_all):
     """
     flattener.main(function, values)
     body = without_unread(flattener.block) or [ast.Pass()]
-    for name in sorted(passed_on(body, values) & flattener.unowned.keys()):
-        function_of = flattener.expression(Known(flattener.unowned[name]))
-        view = ast.Call(function_of, [load_name(name)], [])
-        body.insert(0, ast.Assign([ast.Name(name, ast.Store())], view))
     arguments = [name for value in values for name in names_of(value)]
-    if not takes_all:
+    if view:
+        for name in sorted(passed_on(body, values)):
+            call = ast.Call(flattener.expression(Known(view)), [load_name(name)], [])
+            body.insert(0, ast.Assign([ast.Name(name, ast.Store())], call))
         read = {node.id for node in walk(body) if isinstance(node, ast.Name)}
         arguments = [name for name in arguments if name in read]
     definition = ast.FunctionDef(

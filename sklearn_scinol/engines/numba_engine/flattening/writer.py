@@ -61,8 +61,6 @@ class Writer:
         Of the function that is being read.
     globals : dict
         Global names of the flat function.
-    unowned : dict
-        Maps names of arguments to what makes views of them for the whole function.
     read : dict
         Maps names in modules, as "module:name", to what they stand for.
     """
@@ -71,7 +69,6 @@ class Writer:
         self.block = []
         self.scope = None
         self.globals = {"np": np}
-        self.unowned = {}
         self.read = {}
         self._taken = Counter(["np", *dir(builtins)])
         self._fixed = set()  # names that are assigned once, as arguments

@@ -8,7 +8,6 @@ from ...._portable import larger
 from ....transforms.moments import add_weight, standardised
 from ..compiling import compiled
 from ..transforms import update_and_transform, update_moments
-from ..unowned import unowned
 from . import steps
 from .arguments import Row
 from .outputs import learn, learn_and_predict, output_of, predict
@@ -20,8 +19,6 @@ def dense_loop(variant):
     has, learns_late = variant.traits, variant.learns_late
 
     def learn_rows(task, state, block, out, scratch):
-        state, block = unowned(state), unowned(block)
-        out, scratch = unowned(out), unowned(scratch)
         weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
         n, d = block.rows.X.shape
         m = d + task.fit_intercept

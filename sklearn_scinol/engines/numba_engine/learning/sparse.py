@@ -3,7 +3,6 @@
 from functools import cache
 
 from ..compiling import compiled
-from ..unowned import unowned
 from . import steps
 from .arguments import Row
 from .outputs import learn, output_of, predict
@@ -15,8 +14,6 @@ def sparse_loop(variant):
     has = variant.traits
 
     def learn_rows(task, state, block, out, scratch):
-        state, block = unowned(state), unowned(block)
-        out, scratch = unowned(out), unowned(scratch)
         weights, n_outputs = block.weights, steps.count_outputs(variant, scratch)
         last = state.first.size - 1
         t = state.numbers[0]
