@@ -33,6 +33,17 @@ def pool_scores(s, F, p):
         p[k] = inner(s.w[0], F[k])
 
 
+def learn_rows(learner, loss, s, F, y, weights, scores, buffers):
+    """Learn rows; `scores` becomes those of the classes before each row."""
+    p, g, direction = buffers
+    for r in range(scores.shape[0]):
+        pool_scores(s, F[r], p)
+        copy_into(p, scores[r])
+        if weights.given[r] > 0.0:
+            c = weights.to_mean[r]
+            learn_row(learner, s, loss, F[r], y[r], c, p, g, direction)
+
+
 def learn_row(learner, s, loss, F, y, c, p, g, direction):
     """Learn the weights from a row of weight `c` and class `y`, with scores `p`.
 

@@ -176,6 +176,25 @@ def mean_of_node(tree, node, output):
     return tree.sums[node, output] / weight
 
 
+def learn_rows(nodes, trees, rows, targets, weights, deviations, room, log, out, start):
+    """Predict rows by a forest, each before it is learned; see :class:`.Engine`.
+
+    Tree after tree: all of one may fit into the caches of a processor.
+    """
+    n_trees, n = trees.links.shape[0], out.shape[0]
+    for k in range(start // n, n_trees):
+        tree = one_tree(trees, k)
+        for r in range(max(start - k * n, 0), n):
+            c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
+            if c > 0.0 and is_full(tree):
+                unmark_saved(trees, log)
+                return k * n + r
+            x, y, deviation = rows.X[r], targets[r], deviations[r]
+            learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, out[r])
+    unmark_saved(trees, log)
+    return n_trees * n
+
+
 def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     """Predict a row, then learn it if its weight `c` is positive.
 

@@ -22,7 +22,6 @@ from .flattening import (
     getter,
     named,
     parsed,
-    places_in,
     shape,
     structure,
 )
@@ -112,7 +111,8 @@ class Loop:
         function, is_strict = self._function, not self._options["fastmath"]
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
-        values = [*map(structure, arguments, names)]
+        places = [f"arguments[{i}]" for i in range(len(names))]
+        values = [*map(structure, arguments, names, places)]
         description = flat_cache.load(function, values, is_strict)
         if description is None:
             flat, description = flat_function(function, values, is_strict)
@@ -142,9 +142,8 @@ class Loop:
                 return compile_types(types)
 
         dispatcher.compile = compile_claimed
-        taken = {*description.arguments}
         self.dispatcher = dispatcher
-        self._get_leaves = getter(places_in(arguments, values, taken))
+        self._get_leaves = getter(values, {*description.arguments})
 
 
 def type_key(value):
@@ -189,8 +188,8 @@ def flat_function(function, values, is_strict, takes_all=False):
     flat : function
     description : Description
     """
-    separate = strict_parts if is_strict else parts
-    flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, separate)
+    apart = partial(part, is_strict=is_strict)
+    flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, apart)
     view = None if takes_all else without_owner
     source, names, arguments = flatten(function, values, flattener, view)
     digest = hashlib.sha256(source.encode())
@@ -230,27 +229,21 @@ def _digest_of_file(file):
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-def parts(function, values):
+def part(function, values, is_strict):
     """Return a function that must be compiled by itself, or None; see Flattener."""
-    if is_exact(function):
-        return _part(function, tuple(map(shape, values)), True)
-    return strict_parts(function, values, False)
-
-
-def strict_parts(function, values, is_strict=True):
-    """Return a part of what is strict itself; see :func:`parts`."""
-    if isinstance(function, FunctionType) and parsed(function).returns_in_loop:
-        return _part(function, tuple(map(shape, values)), is_strict)
+    must_be_strict = not is_strict and is_exact(function)
+    is_function = isinstance(function, FunctionType)
+    if must_be_strict or (is_function and parsed(function).returns_in_loop):
+        shapes = tuple(map(shape, values))
+        return _part(function, shapes, is_strict or must_be_strict)
     return None
 
 
 def is_exact(function):
     """Whether the order of operations matters in a function."""
-    if function is methods.value:
-        # Losses of many rows are taken several at once, but for the last: each as it
-        # stands, so that it does not matter where chunks end.
-        return True
-    return function in exponentials.EXACT or function in _portable.EXACT
+    # Losses of many rows are taken several at once, but for the last: each as it
+    # stands, so that it does not matter where chunks end.
+    return function in (methods.value, *exponentials.EXACT, *_portable.EXACT)
 
 
 @cache

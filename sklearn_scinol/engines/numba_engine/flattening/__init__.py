@@ -18,7 +18,6 @@ from .values import (
     load_name,
     named,
     names_of,
-    places_in,
     shape,
     structure,
 )

@@ -94,60 +94,33 @@ def is_absent(argument):
     return argument is None
 
 
-def places(argument, value, taken):
-    """Return where the parts of an argument are that a flat function takes.
+def getter(values, taken):
+    """Return a function of arguments that returns the parts of some names, as a tuple.
 
-    Parameters
-    ----------
-    argument : object
-    value : object
-        What stands for it.
-    taken : set of str
-        Names of the parts that are taken.
-
-    Returns
-    -------
-    places : list of tuple of int
-        Indices that lead to each part.
+    `values` are what stands for the arguments, by :func:`structure`.
     """
-    if is_absent(argument) or is_leaf(argument):
-        return [()] if isinstance(value, ast.Name) and value.id in taken else []
-    values = value.fields.values() if isinstance(value, Record) else value
-    return places_in(argument, values, taken)
+    places = [leaf.place for leaf in leaf_values(values) if leaf.id in taken]
+    return eval(f"lambda arguments: ({''.join(place + ', ' for place in places)})")
 
 
-def places_in(arguments, values, taken):
-    """Return where the parts of several arguments are; see :func:`places`."""
-    return [
-        (i, *place)
-        for i, each in enumerate(zip(arguments, values, strict=True))
-        for place in places(*each, taken)
-    ]
+def structure(argument, name, place=""):
+    """Return what stands for an argument, whose parts are named after it.
 
-
-def getter(places):
-    """Return a function of arguments that returns the parts at places, as a tuple."""
-    parts = ["arguments" + "".join(f"[{i}]" for i in place) for place in places]
-    return eval(f"lambda arguments: ({''.join(part + ', ' for part in parts)})")
-
-
-def structure(argument, name):
-    """Return what stands for an argument, whose parts are named after it."""
+    Its leaves have a `place`, by which they are found in the arguments.
+    """
     if is_absent(argument):
         return Known(None)
     if is_leaf(argument):
-        return leaf(name, dimensions(argument))
-    if not hasattr(argument, "_fields"):
-        return tuple(structure(a, f"{name}_{i}") for i, a in enumerate(argument))
-    parts = zip(argument._fields, argument, strict=True)
-    return Record(type(argument), {f: structure(a, f"{name}_{f}") for f, a in parts})
-
-
-def leaf(name, ndim):
-    """Return the expression of an argument with a number of dimensions, or None."""
-    expression = load_name(name)
-    expression.ndim = ndim
-    return expression
+        leaf = load_name(name)
+        leaf.ndim, leaf.place = dimensions(argument), place
+        return leaf
+    is_named = hasattr(argument, "_fields")
+    fields = argument._fields if is_named else range(len(argument))
+    parts = {
+        field: structure(part, f"{name}_{field}", f"{place}[{i}]")
+        for i, (field, part) in enumerate(zip(fields, argument, strict=True))
+    }
+    return Record(type(argument), parts) if is_named else tuple(parts.values())
 
 
 def dimensions(argument):
