@@ -179,8 +179,12 @@ def parameters(name, values, minimum, maximum):
     for field, value in zip(values._fields, values, strict=True):
         default = values._field_defaults.get(field, 0.0)
         kind = type(default) if isinstance(default, int) else float
-        yield f"{field} of {name} is of type {kind.__name__}", is_number(value, kind)
-        yield f"{field} of {name} is in its range", minimum <= value <= maximum
+        by_output = isinstance(value, (tuple, np.ndarray))
+        numbers = [*value] if by_output else [value]
+        are_of_type = all(is_number(each, kind) for each in numbers)
+        yield f"{field} of {name} is of type {kind.__name__}", are_of_type
+        are_in_range = all(minimum <= each <= maximum for each in numbers)
+        yield f"{field} of {name} is in its range", are_in_range
 
 
 def floats(name, values, shape):

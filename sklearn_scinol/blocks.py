@@ -152,7 +152,7 @@ class NeighborQuery(NamedTuple):
 
     n_neighbors: np.ndarray  # int64, (n_queries,)
     n_classes: int  # 0 in regression
-    quantile: float  # of the targets; NaN for their mean
+    quantiles: np.ndarray  # (n_outputs,), of the targets; NaN for their means
     largest: float  # rows are clipped to ± this
 
 

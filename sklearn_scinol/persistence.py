@@ -37,7 +37,6 @@ from .mixing.fixed_share import FixedShareState
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
 from .mixtures.model import MixtureModel
-from .mixtures.quantiles import QuantileMixtures
 from .models import (
     additive,
     forest,
@@ -47,7 +46,6 @@ from .models import (
     neighbors,
     newton,
     pool,
-    quantiles,
     random_features,
     recent,
     separate,
@@ -107,14 +105,14 @@ def _classes(*modules):
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
-    *[ErrorSizes, IntervalEnds, Offsets, QuantileMixtures, SetThresholds],
+    *[ErrorSizes, IntervalEnds, Offsets, SetThresholds],
     *[Origins, Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, linear, neighbors, newton),
     *_classes(pool, random_features, recent, separate, trees, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
-    *[dense.DenseView, quantiles.QuantileModels],
+    dense.DenseView,
     *_classes(bins, clipping, features, fourier, standard),
     *_classes(target_means, targets, units),
 ]

@@ -68,13 +68,13 @@ class Additive:
     @property
     def _is_additive(self):
         if self.__sklearn_is_fitted__():
-            return isinstance(self._model.singles[0], AdditiveModel)
+            return isinstance(self._model, AdditiveModel)
         return self._learns_functions
 
     @property
     def _additive_model(self):
         """Return a model that has the bins."""
-        return self._fitted_model().singles[0]
+        return self._fitted_model()
 
     def _term(self, features, values):
         """Compute a function of features, see :meth:`LinearModel.term`."""

@@ -191,7 +191,7 @@ class _Baseline(Additive, KernelMethods):
                 f"kernel must be 'linear' with algorithm={name!r}: only 'kernel_gd' "
                 "takes others."
             )
-        if has.bounded_gradients and not np.isfinite(lipschitz):
+        if has.bounded_gradients and not np.isfinite(lipschitz).all():
             raise ValueError(
                 f"loss={self.loss!r} is not supported with algorithm={name!r}, which "
                 "needs one with a bounded slope."

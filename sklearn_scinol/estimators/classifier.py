@@ -536,7 +536,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             return JOINT[self.loss]()
         return CLASSIFICATION[self.loss]()
 
-    def _n_outputs(self):
+    def _n_outputs(self, loss=None):
         if self._output_shape:
             return self._output_shape[0]
         return 1 if self.classes_.size <= 2 else self.classes_.size

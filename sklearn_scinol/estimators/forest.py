@@ -63,7 +63,7 @@ class _Forest(OnePassMixin):
     def _make_model(self, n_features, n_outputs, loss):
         n_slots = min(GROWTH * MIN_SLOTS, int(self.max_nodes))
         has_labels = is_classifier(self) and self._output_shape
-        n_trees = self.n_estimators * (self._n_outputs() if has_labels else 1)
+        n_trees = self.n_estimators * (self._n_outputs(loss) if has_labels else 1)
         if 2 * n_features * n_slots * n_trees > MAX_BOUNDS:
             raise ValueError(
                 f"{n_features} features are too many for {type(self).__name__}: the "

@@ -29,18 +29,18 @@ class InvariantsMixin:
         yield from invariants_of_input(self)
         if not self.__sklearn_is_fitted__():
             return
-        for model in getattr(self._model, "singles", [None]):
-            yield "the model has a valid type", isinstance(model, self._model_types)
-            is_of_classes = getattr(type(model.loss), "is_classification", None)
-            yield (
-                "the loss suits the kind of estimator",
-                is_of_classes is not None
-                and bool(is_of_classes) == is_classifier(self),
-            )
-            yield "the number of outputs fits", model.n_outputs == self._n_outputs()
-            if hasattr(model, "n_inputs"):
-                n_features = self.n_features_in_
-                yield "the number of features fits", model.n_inputs == n_features
+        model = self._model
+        yield "the model has a valid type", isinstance(model, self._model_types)
+        is_of_classes = getattr(type(model.loss), "is_classification", None)
+        yield (
+            "the loss suits the kind of estimator",
+            is_of_classes is not None and bool(is_of_classes) == is_classifier(self),
+        )
+        n_outputs = self._n_outputs(model.loss)
+        yield "the number of outputs fits", model.n_outputs == n_outputs
+        if hasattr(model, "n_inputs"):
+            n_features = self.n_features_in_
+            yield "the number of features fits", model.n_inputs == n_features
         yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
         yield "n_iter_ is a count", is_count(getattr(self, "n_iter_", 0))
 

@@ -1,7 +1,6 @@
 """Kernels in estimators: their parameters and attributes."""
 
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -141,33 +140,28 @@ class KernelMethods:
         return super().coef_
 
     @property
-    def support_(self) -> NDArray[np.intp] | list[NDArray[np.intp]]:
+    def support_(self) -> NDArray[np.intp]:
         """Numbers of the rows that are stored: shape (n_support,).
 
         Rows count in the order in which they came to :meth:`partial_fit`, or have in
-        the `X` of :meth:`fit`. With a list of quantiles it is a list, as each has
-        support of its own; so are `support_vectors_` and `dual_coef_`.
+        the `X` of :meth:`fit`.
         """
-        return self._of_quantiles("support_", lambda model: model.support.rows.copy())
+        return self._kernel_model("support_").support.rows.copy()
 
     @property
-    def support_vectors_(
-        self,
-    ) -> NDArray[np.float64] | sparse.csr_array | list[Any]:
+    def support_vectors_(self) -> NDArray[np.float64] | sparse.csr_array:
         """Stored rows: shape (n_support, n_features), no columns if precomputed."""
-        return self._of_quantiles(
-            "support_vectors_", lambda model: model.vectors.rows.copy()
-        )
+        return self._kernel_model("support_vectors_").vectors.rows.copy()
 
     @property
-    def dual_coef_(self) -> NDArray[np.float64] | list[NDArray[np.float64]]:
+    def dual_coef_(self) -> NDArray[np.float64]:
         """Coefficients of the stored rows: shape (n_outputs, n_support)."""
-        return self._of_quantiles("dual_coef_", lambda model: model.coefficients()[0])
+        return self._kernel_model("dual_coef_").coefficients()[0]
 
     @property
     def gamma_(self) -> float:
         """Value of `gamma`, for kernels that have a name."""
-        kernel = self._kernel_model("gamma_").singles[0].kernel
+        kernel = self._kernel_model("gamma_").kernel
         if kernel is None or not isinstance(kernel.metric, str):
             raise AttributeError("gamma_ is only available with a kernel of a name")
         return kernel.parameters["gamma"]
@@ -176,13 +170,6 @@ class KernelMethods:
         if not self._has_kernel:
             raise AttributeError(f"{attribute} is not available with kernel='linear'")
         return self._fitted_model()
-
-    def _of_quantiles(self, attribute, read):
-        """Return what a function reads of the model, or a list for all quantiles."""
-        model = self._kernel_model(attribute)
-        if isinstance(model, KernelModel):
-            return read(model)
-        return [*map(read, model.singles)]
 
     @bounds_regret
     def regret_bound(
@@ -239,7 +226,7 @@ class KernelMethods:
             If shapes do not fit, or the model has no intercept and `intercept` is not
             zero.
         """
-        model = self._fitted_model().singles[0]
+        model = self._fitted_model()
         if not isinstance(model, KernelModel):
             if vectors is not None:
                 raise ValueError("vectors must be None with kernel='linear'.")
@@ -247,8 +234,6 @@ class KernelMethods:
         if vectors is None:
             if model.kernel is None:
                 raise ValueError("vectors must be given with kernel='precomputed'.")
-            if self._model.n_outputs != model.n_outputs:
-                raise ValueError("vectors must be given with a list of quantiles.")
             rows = model.vectors.rows
         else:
             rows = check_array(vectors, accept_sparse="csr", dtype=np.float64)
@@ -263,4 +248,4 @@ class KernelMethods:
                 k = rows if model.kernel is None else model.kernel(rows)
                 squares = ((weights @ k) * weights).sum(axis=1)
             norms = np.hypot(np.sqrt(np.maximum(squares, 0)), intercepts)
-        return self._model.regret_bound(norms)
+        return model.regret_bound(norms)

@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._hyperparameters import is_value
 from ..learners.interface import traits
+from ..losses.methods import is_by_output
 from ..models.additive import AdditiveModel
 from ..models.linear import LinearModel
 from ..models.random_features import RandomFeaturesModel
@@ -69,7 +70,7 @@ class bounds_regret(Generic[Parameters, Bound]):
 
 def check_not_merged(estimator):
     """Raise AttributeError if the estimator was merged from several."""
-    if _is_fitted(estimator) and estimator._model.singles[0].is_merged:
+    if _is_fitted(estimator) and estimator._model.is_merged:
         raise AttributeError(
             f"This {type(estimator).__name__!r} has no attribute 'regret_bound', which "
             "holds for each of the models that it was merged from."
@@ -83,7 +84,7 @@ def _is_fitted(estimator):
 def _has_bound(estimator):
     """Whether a regret bound is known for the algorithm."""
     if _is_fitted(estimator):
-        return estimator._model.singles[0].bounds_regret
+        return estimator._model.bounds_regret
     return estimator._bounds_regret
 
 
@@ -100,7 +101,7 @@ def _changing_parameters(estimator):
             "interactions": getattr(estimator, "interactions", False),
             "random_features": getattr(estimator, "random_features", None) is not None,
         }
-    elif isinstance(model := estimator._model.singles[0], LinearModel):
+    elif isinstance(model := estimator._model, LinearModel):
         found = {
             "center": model.features.center,
             "scale": model.features.scale,
@@ -178,8 +179,9 @@ class _Linear:
 
         Parameters
         ----------
-        lipschitz : float
-            Lipschitz constant of the loss as the learner sees it, if there is one.
+        lipschitz : float or tuple of float
+            Lipschitz constant of the loss as the learner sees it, if there is one; or
+            one for each output.
         """
 
     def _centers(self, X):
@@ -193,7 +195,9 @@ class _Linear:
 
     def _new_model(self, X, loss):
         lipschitz = loss.lipschitz
-        if np.isfinite(lipschitz):
+        if is_by_output(loss) and not self._standardizes_target(X):
+            lipschitz = tuple(loss.lipschitz_by_output.tolist())
+        elif np.isfinite(lipschitz):
             if self._standardizes_target(X):
                 lipschitz = 1.0
             elif lipschitz > MAX_PARAMETER:
@@ -207,7 +211,7 @@ class _Linear:
             self._make_learner(lipschitz),
             loss,
             X.shape[1],
-            self._n_outputs(),
+            self._n_outputs(loss),
             fit_intercept=self.fit_intercept,
             average=int(getattr(self, "average", False)),
         )
@@ -272,7 +276,7 @@ class _Linear:
     def _coefficients(self, attribute):
         """Return weights and intercepts, in the units of the features."""
         model = self._fitted_model()
-        if isinstance(model.singles[0], AdditiveModel):
+        if isinstance(model, AdditiveModel):
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
                 "it is additive: see `plot_terms`."
@@ -325,12 +329,12 @@ class _Linear:
         """
         model = self._fitted_model()
         return model.regret_bound(
-            *self._check_comparator(coef, intercept, model.singles[0].n_features)
+            *self._check_comparator(coef, intercept, model.n_features)
         )
 
     def _check_comparator(self, coef, intercept, n_columns):
         """Validate coefficients, of shape (n_outputs, n_columns), and intercepts."""
-        n_outputs, model = self._model.n_outputs, self._model.singles[0]
+        model, n_outputs = self._model, self._model.n_outputs
         coef = check_array(
             coef,
             ensure_2d=False,

@@ -38,7 +38,7 @@ class OnePassMixin:
 
     def _new_model(self, X, loss):
         """Return the model: with several labels one for each."""
-        sizes = X.shape[1], self._n_outputs()
+        sizes = X.shape[1], self._n_outputs(loss)
         if not (is_classifier(self) and self._output_shape):
             return self._make_model(*sizes, loss)
         n_features, n_labels = sizes

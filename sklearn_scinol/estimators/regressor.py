@@ -14,7 +14,7 @@ from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION, Quantile
-from ..models.quantiles import QuantileModels
+from ..losses.methods import is_by_output
 from .base import OnlineEstimator
 from .parameters import PROBABILITIES
 from .validation import are_finite
@@ -170,9 +170,9 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         score : float
             At most 1, which is best. 0 is that of the best constants.
         """
-        if not isinstance(getattr(self, "_model", None), QuantileModels):
+        if not (self.__sklearn_is_fitted__() and is_by_output(self._model.loss)):
             return super().score(X, y, sample_weight)
-        pairs = zip(self._model.quantiles, self.predict(X).T, strict=True)
+        pairs = zip(self._model.loss.quantile, self.predict(X).T, strict=True)
         scores = [
             d2_pinball_score(y, of_level, sample_weight=sample_weight, alpha=level)
             for level, of_level in pairs
@@ -180,14 +180,14 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         return float(np.mean(scores))
 
     def _to_output(self, decision, method):
-        if isinstance(self._model, QuantileModels):
+        if is_by_output(self._model.loss):
             return np.sort(decision, axis=1)
-        return decision[:, 0] if self._is_flat else decision
+        return decision if self._output_shape else decision[:, 0]
 
     def _with_deviations(self, decision, deviations):
         """Return predictions, and standard deviations of the targets around them."""
         predictions = self._to_output(decision, "predict")
-        if isinstance(self._model, QuantileModels):  # as predictions are sorted
+        if is_by_output(self._model.loss):  # as predictions are sorted
             order = np.argsort(decision, axis=1, kind="stable")
             return predictions, np.take_along_axis(deviations, order, axis=1)
         return predictions, self._to_output(deviations, "predict")
@@ -195,24 +195,13 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     @property
     def _is_flat(self):
         """Whether predictions are of shape (n_samples,)."""
-        return not (self._output_shape or isinstance(self._model, QuantileModels))
-
-    #: Type of the model of a list of quantiles.
-    _quantile_models: type = QuantileModels
+        return not (self._output_shape or is_by_output(self._model.loss))
 
     @property
     def _has_quantiles(self):
         """Whether a list of quantiles is to be learned."""
         quantile = getattr(self, "quantile", 0.5)
         return self.loss == "quantile" and not isinstance(quantile, Real)
-
-    def _start(self, X):
-        if not self._has_quantiles:
-            super()._start(X)
-            return
-        levels = [float(level) for level in self.quantile]
-        models = [self._new_model(X, Quantile(level)) for level in levels]
-        self._model = self._quantile_models(levels, models)
 
     def _target_checks(self, y, reset):
         return {"multi_output": True, "y_numeric": True}
@@ -233,7 +222,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             self._output_shape = y.shape[1:]
         check_size(y)
         outputs = y.reshape(y.shape[0], -1)
-        if outputs.shape[1] != self._n_outputs():
+        if outputs.shape[1] != (*self._output_shape, 1)[0]:
             raise self._shape_error(y)
         return outputs, sample_weight
 
@@ -256,16 +245,16 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     def _make_loss(self):
         if is_value(self.loss):
             return self._custom_loss()
-        if self._has_quantiles:  # what losses of all quantiles have in common
-            return Quantile()
+        if self._has_quantiles:
+            return Quantile(np.array(self.quantile, dtype=np.float64))
         loss_type = REGRESSION[self.loss]
         loss = loss_type(*(float(getattr(self, name)) for name in loss_type._fields))
         if loss.lipschitz == 0:
             raise ValueError(f"epsilon == 0 with loss={self.loss!r}, must be > 0.")
         return loss
 
-    def _n_outputs(self):
-        return self._output_shape[0] if self._output_shape else 1
+    def _n_outputs(self, loss):
+        return len(loss.quantile) if is_by_output(loss) else (*self._output_shape, 1)[0]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -115,7 +115,7 @@ class SecondOrder:
         return model
 
     def _new_model(self, X, loss):
-        n_columns, n_outputs = X.shape[1], self._n_outputs()
+        n_columns, n_outputs = X.shape[1], self._n_outputs(loss)
         what = f"{n_columns} features"
         if self.random_features is not None:
             if n_columns * self.random_features > MAX_COVARIANCES:
@@ -146,7 +146,7 @@ class SecondOrder:
 
     def _check_learns_features(self, attribute):
         """Raise AttributeError if the model has weights of random features."""
-        model = self._fitted_model().singles[0]
+        model = self._fitted_model()
         if isinstance(model, RandomFeaturesModel) and model.n_features:
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "

@@ -57,7 +57,7 @@ def with_bounded_slope(losses):
 
 def identity(loss):
     """Return a key of a loss: as tuples, all without parameters are equal."""
-    return type(loss), loss
+    return type(loss), [np.asarray(parameter).tolist() for parameter in loss]
 
 
 def as_targets(y, loss, n_outputs):
@@ -66,9 +66,11 @@ def as_targets(y, loss, n_outputs):
     `y` has indices of classes, of shape (n,), or of shape (n, n_outputs) numbers, or 1
     for each label of a row and 0 for others. A joint loss takes indices. Others take
     numbers: for classes 1 and -1, for the second of two, for each of several against
-    the rest, or for each label.
+    the rest, or for each label. Of several quantiles, all outputs have one target.
     """
     if y.ndim == 2 and not loss.is_classification:
+        if y.shape[1] < n_outputs:
+            y = np.repeat(y, n_outputs, axis=1)
         return np.require(y, np.float64, ["C", "W"])
     if loss.joint:
         return y.astype(np.intp)

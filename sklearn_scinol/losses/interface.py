@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+import numpy as np
+
 from .._hyperparameters import check_declared
 
 
@@ -10,6 +12,9 @@ class Loss(Protocol):
 
     `y` is the target, `p` the prediction :math:`\langle w, x \rangle`. Formulas are for
     scalars and arrays: NumPy runs them on arrays, the compiled engine on scalars.
+
+    A parameter may be an array with a number for each output. The loss then has
+    `of_output`, and `lipschitz` is the largest number of `lipschitz_by_output`.
 
     A *joint* loss couples the outputs: `y` is then the index of a class, and the last
     axis of `p` runs over three or more classes.
@@ -25,18 +30,24 @@ class Loss(Protocol):
     piecewise_linear : bool
         Whether the loss has one slope on each side of the minimiser. Needed with
         `proximal`.
+    lipschitz_by_output : ndarray of shape (n_outputs,)
+        Largest slope of each output.
     """
 
     is_classification: bool
     joint: bool
     lipschitz: float
     piecewise_linear: bool
+    lipschitz_by_output: np.ndarray
 
     def value(self, y, p):
         """Loss of the prediction `p`: not negative, and convex in it."""
 
     def gradient(self, y, p):
         """Derivative with respect to `p`; a subgradient where the loss has a kink."""
+
+    def of_output(self, k):
+        """Return the loss of one output, of a loss with a number for each."""
 
     # For joint losses, in place of `gradient`.
 

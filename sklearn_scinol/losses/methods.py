@@ -1,9 +1,21 @@
 """Methods of losses as functions, which compiled code can call."""
 
+import numpy as np
+
 from .._portable import ROUNDING_SHARE
 
 #: Stands for an infinite step, which would make NaN of a product with 0.
 MAX_STEP = 1e300
+
+
+def is_by_output(loss):
+    """Whether a parameter of the loss is an array with a number for each output."""
+    return any(isinstance(parameter, np.ndarray) for parameter in loss)
+
+
+def of_output(loss, k, by_output):
+    """Loss of one output."""
+    return loss.of_output(k) if by_output else loss
 
 
 def value(loss, y, p):

@@ -143,7 +143,10 @@ class EpsilonInsensitive(NamedTuple):
 
 
 class Quantile(NamedTuple):
-    r"""Pinball loss: slope `quantile` below the target, ``1 - quantile`` above it."""
+    r"""Pinball loss: slope `quantile` below the target, ``1 - quantile`` above it.
+
+    The quantile may be an array with a number for each output.
+    """
 
     quantile: float = 0.5
 
@@ -153,7 +156,16 @@ class Quantile(NamedTuple):
 
     @property
     def lipschitz(self):
+        if isinstance(self.quantile, np.ndarray):
+            return float(self.lipschitz_by_output.max())
         return max(self.quantile, 1.0 - self.quantile)
+
+    @property
+    def lipschitz_by_output(self):
+        return np.maximum(self.quantile, 1.0 - self.quantile)
+
+    def of_output(self, k):
+        return Quantile(self.quantile[k])
 
     def value(self, y, p):
         r = difference(p, y)

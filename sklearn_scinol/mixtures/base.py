@@ -22,6 +22,7 @@ from ..estimators.additive import Additive
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_not_merged
 from ..estimators.rehearsal import is_rehearsal
+from ..losses.methods import is_by_output
 from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from ..models.local import LocalModel
@@ -150,7 +151,7 @@ class MixtureEstimator(Additive, _BaseComposition):
                 for name, e, *view in chosen
             ],
             loss,
-            self._n_outputs(),
+            self._n_outputs(loss),
             max(self._n_classes, 2) if is_classifier(self) else None,
             switching=self.switching,
             pooling=self._why_no_pools(loss, len(chosen)) is None,
@@ -239,22 +240,20 @@ class MixtureEstimator(Additive, _BaseComposition):
             )
 
     def _configured_model(self):
-        for single in self._model.singles:
-            single.n_jobs = self.n_jobs
+        self._model.n_jobs = self.n_jobs
         return self._model
 
     def _invariants(self):
         yield from super()._invariants()
         if not self.__sklearn_is_fitted__():
             return
-        for single in self._model.singles:
-            has_classes = single.mixing_scale.n_classes is not None
-            yield "only classifiers have classes", has_classes == is_classifier(self)
-            for expert in single.experts:
-                if expert.model is None or expert.sees_dense_view:
-                    continue
-                n_features = expert.estimator.n_features_in_
-                yield "the number of features fits", n_features == self.n_features_in_
+        has_classes = self._model.mixing_scale.n_classes is not None
+        yield "only classifiers have classes", has_classes == is_classifier(self)
+        for expert in self._model.experts:
+            if expert.model is None or expert.sees_dense_view:
+                continue
+            n_features = expert.estimator.n_features_in_
+            yield "the number of features fits", n_features == self.n_features_in_
 
     # Parameters of the experts are parameters, too.
 
@@ -350,6 +349,8 @@ class MixtureEstimator(Additive, _BaseComposition):
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
                 f"its expert {name!r} has none."
             )
+        if attribute == "coef_" and is_by_output(self._model.loss):
+            of_experts = [None if w is None else np.atleast_2d(w) for w in of_experts]
         return np.clip(self._mean_of_experts(of_experts), -MAX_FLOAT, MAX_FLOAT)
 
     def _mean_of_experts(self, of_experts, axis=0):
@@ -358,8 +359,14 @@ class MixtureEstimator(Additive, _BaseComposition):
         Where outputs have weights of their own, `axis` is that of outputs.
         """
         there = [k for k, each in enumerate(of_experts) if each is not None]
-        values = np.stack([of_experts[k] for k in there])
+        values = [of_experts[k] for k in there]
         weights = self._model.weights_in_mean[:, there]
+        if is_by_output(self._model.loss):  # some experts have one output
+            values = [
+                each if each.shape[axis] > 1 else np.repeat(each, len(weights), axis)
+                for each in values
+            ]
+        values = np.stack(values)
         if is_classifier(self):
             # With nothing missing, the sum is 1 but for rounding.
             weights = weights / weights.sum(axis=1, keepdims=True)
@@ -378,7 +385,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def _additive_models(self):
-        experts = self._fitted_model().singles[0].experts
+        experts = self._fitted_model().experts
         models = [each.model for each in experts if not each.sees_dense_view]
         return [model for model in models if isinstance(model, AdditiveModel)]
 
@@ -563,5 +570,5 @@ def _without(found):
 def _has_terms(expert):
     if expert.model is None or expert.sees_dense_view:
         return False
-    model = expert.model.singles[0]
+    model = expert.model
     return isinstance(model, LinearModel) and not isinstance(model, RandomFeaturesModel)

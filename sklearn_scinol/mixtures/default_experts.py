@@ -237,7 +237,7 @@ def _experts(mixture, loss, X, view="", prefix=""):
     if not is_classifier(mixture):
         shared["standardize_target"] = True
     if isinstance(loss, Quantile):
-        shared["quantile"] = loss.quantile  # of a list, one
+        shared["quantile"] = np.asarray(loss.quantile).tolist()
     kinds, reasons = _kinds(mixture, loss, X, is_of_table=bool(view))
     experts, by_kind = [], {"linear": []} | {kind: [] for kind in reasons}
     for expert in DEFAULT_EXPERTS:

@@ -12,6 +12,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
 from ..losses import as_targets, identity
+from ..losses.methods import is_by_output
 from ..models.base import Chunk, Model, ordered_blocks
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
@@ -189,11 +190,14 @@ class Expert(Part):
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
         loss, scale, reported = self.model.loss, self.mixing_scale, predictions.reported
-        y, mixed = block.targets, np.empty(reported.shape)
+        y, mixed = block.targets, np.empty((len(reported), scale.n_outputs))
         engine.run(_convert, scale, reported, loss, mixed)
         if loss.joint != scale.loss.joint:
             y = as_targets(_codes(y), scale.loss, scale.n_outputs)
             engine.run(_convert_targets, scale, block.targets, y)
+        elif is_by_output(scale.loss):
+            y = np.empty(mixed.shape)
+            engine.run(np.copyto, y, block.targets)
         block = block._replace(targets=y)
         return mixed, engine.compute_losses(scale.loss, block, mixed, np.zeros(2))
 

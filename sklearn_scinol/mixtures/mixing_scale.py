@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ..losses import JOINT
+from ..losses import JOINT, identity
+from ..losses.methods import is_by_output
 
 # Bound on probabilities of estimators from elsewhere: a class may have probability 0
 # and still come.
@@ -49,6 +50,17 @@ class MixingScale:
         """Rate for which the loss of the mixture is mixable, or None."""
         return None if self.kind == "mean" else 1.0
 
+    @property
+    def key(self):
+        """Key of the scale."""
+        return identity(self.loss), self.n_outputs, self.n_classes, self.kind
+
+    def of_weights(self, k):
+        """Return the scale of one set of weights."""
+        if not is_by_output(self.loss):
+            return self
+        return MixingScale(self.loss.of_output(k), 1, self.n_classes)
+
     def methods(self, is_native):
         """Names of the methods to ask an estimator for, the first that it has."""
         if self.kind == "mean":
@@ -60,7 +72,12 @@ class MixingScale:
         return "predict_log_proba", "decision_function"
 
     def from_decision(self, p, loss):
-        """Convert predictions of a model with some loss."""
+        """Convert predictions of a model with some loss.
+
+        A model of one output makes the same prediction for all of several quantiles.
+        """
+        if is_by_output(self.loss):
+            return np.ascontiguousarray(np.broadcast_to(p, (len(p), self.n_outputs)))
         if self.kind != "softmax" or type(loss) in JOINT.values():
             return p
         link = getattr(loss, "log_probabilities", None)
@@ -75,7 +92,10 @@ class MixingScale:
                 answer = np.maximum(np.log(answer), MIN_LOG_PROBABILITY)
             if self.kind == "log_odds":
                 answer = answer[..., 1] - answer[..., 0]
-        return np.ascontiguousarray(answer.reshape(len(answer), -1))
+        answer = answer.reshape(len(answer), -1)
+        if is_by_output(self.loss):
+            answer = np.broadcast_to(answer, (len(answer), self.n_outputs))
+        return np.ascontiguousarray(answer)
 
     def prior_prediction(self, n):
         """Return the predictions of an expert that has learned nothing."""

@@ -20,6 +20,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.base import OnlineEstimator
 from ..losses import identity
+from ..losses.methods import is_by_output
 from ..models.base import Learned, Model, ordered_blocks
 from ..models.linear import MAX_FLOAT
 from ..models.session import predict_few, prepare
@@ -154,8 +155,11 @@ class MixtureModel(Model):
         self.clipping = np.zeros((n_hedges, 1 + len(estimators)))
         self.levels = []
         if pooling:
-            level = self.mixing_scale, sum(self.are_pooled), algorithm
-            self.levels = [SecondLevel(*level) for _ in range(n_hedges)]
+            level = sum(self.are_pooled), algorithm
+            self.levels = [
+                SecondLevel(self.mixing_scale.of_weights(k), *level)
+                for k in range(n_hedges)
+            ]
         self.points, self.curve, self.level_curve = [], [], []
         self.has_begun = False
 
@@ -497,9 +501,12 @@ class MixtureModel(Model):
             yield "limits have all outputs", limits.shape == (2, n_outputs)
         estimators = [expert.estimator for expert in self.experts]
         yield from same_structure(self, self._with_experts(estimators), "model")
-        mixing_scale = vars(MixingScale(self.loss, self.n_outputs, n_classes))
-        for part in self, *self.experts, *self.levels:
-            yield "mixing scales are equal", vars(part.mixing_scale) == mixing_scale
+        mixing_scale = MixingScale(self.loss, self.n_outputs, n_classes)
+        for part in self, *self.experts:
+            yield "mixing scales are equal", part.mixing_scale.key == mixing_scale.key
+        for k, level in enumerate(self.levels):
+            key = mixing_scale.of_weights(k).key
+            yield "mixing scales of levels fit", level.mixing_scale.key == key
         for hedge in self.hedges:
             yield "each expert has a weight", hedge.n_experts == shape[1]
             yield "hedges learned the same rows", hedge.n_rounds_ == self.n_rounds
@@ -525,7 +532,9 @@ class MixtureModel(Model):
                 has_begun = expert.model is not None
                 yield "experts began with the mixture", has_begun == self.has_begun
             if expert.model is not None:
-                yield "the number of outputs fits", expert.model.n_outputs == n_outputs
+                own = is_by_output(expert.model.loss) or not is_by_output(self.loss)
+                expected = n_outputs if own else 1
+                yield "the number of outputs fits", expert.model.n_outputs == expected
 
     @property
     def _all_hedges(self):

@@ -18,7 +18,6 @@ from ..estimators.regressor import OnlineRegressor, with_quantiles
 from ..estimators.scinol import ScInOLRegressor
 from .base import MixtureEstimator
 from .default_experts import Family
-from .quantiles import QuantileMixtures
 
 
 @inherit_descriptions
@@ -65,8 +64,8 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     :doc:`/user_guide/mixtures` says how the default experts were chosen, and what is
     guaranteed.
 
-    With a list of quantiles there is a mixture for each. An expert of this package then
-    has the models of all quantiles; of one from elsewhere `estimators_` has a list.
+    With a list of quantiles each has weights of its own. An expert of one output, for
+    instance of another loss, makes the same prediction for all.
 
     References
     ----------
@@ -99,7 +98,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         MondrianForestRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
-    _quantile_models = QuantileMixtures
 
     def __init__(
         self,
@@ -149,7 +147,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
                     f"The estimator {name!r} has quantile={last.quantile!r}, expected "
                     f"{self.quantile!r} as of the mixture."
                 )
-            last.set_params(quantile=loss.quantile)
         return estimator
 
     @overload

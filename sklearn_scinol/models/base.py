@@ -13,6 +13,7 @@ from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
+from ..losses.methods import is_by_output
 from ..transforms.placement import Placement
 from ..views import dense_view_of
 from .weights import WeightScale
@@ -142,11 +143,6 @@ class Model(Part, metaclass=ABCMeta):
 
     #: Key of models that share a memory, and learn together; None if it is alone.
     memory_key: tuple | None = None
-
-    @property
-    def singles(self):
-        """Models of one quantile each, see :class:`QuantileModels`: here itself."""
-        return [self]
 
     def __init__(self, loss, n_outputs):
         self.loss = loss
@@ -287,6 +283,10 @@ class Model(Part, metaclass=ABCMeta):
         """Yield statements that hold between calls; see :mod:`.._invariants`."""
         yield "n_outputs is a number of outputs", is_count(self.n_outputs, 1)
         yield from parameters("loss", self.loss, 0.0, MAX_PARAMETER)
+        if is_by_output(self.loss):
+            levels = self.loss.quantile
+            yield from floats("quantile", levels, (self.n_outputs,))
+            yield "quantiles ascend from 0 to 1", np.diff([0.0, *levels, 1.0]) > 0.0
         is_of_two = self.n_outputs <= 2
         yield "a joint loss has over 2 classes", not (self.loss.joint and is_of_two)
         yield from floats("numbers", self.numbers, (2,))

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from .._shards import Shards, columns_differ
 from .._state import checkpoint, make_writable
-from ..blocks import Block, CSRRows, State
+from ..blocks import Block, CSRRows, State, TargetScale
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
@@ -18,6 +18,7 @@ from .base import (
     BLOCK_ROWS,
     MAX_SAFE_VALUE,
     Learned,
+    at_once,
     dense_rows,
     ordered_blocks,
 )
@@ -107,8 +108,24 @@ class LinearModel(LinearState):
         # The whole chunk is checked once, perhaps for several models.
         checks = checks and not chunk.is_within(self.features.largest, weights)
         rows, moments = self._block_rows(engine, chunk, rows, weights, checks)
-        scale = self.target and self.target.learn(engine, y, weights)
+        scale = self.target_scale(engine, y, weights)
         return Block(rows, moments, y, weights, scale, largest)
+
+    def target_scale(self, engine, y, weights, once=at_once):
+        """Return the scale of targets, from which their transform has learned, or None.
+
+        For `once` see :meth:`learn_transforms`.
+        """
+        scale, ratios = None, self.slope_ratios
+        if self.target is not None:
+            scale = once(id(self.target), lambda: self.target.learn(engine, y, weights))
+        if ratios is None:
+            return scale
+        slope = np.tile(ratios, (len(y), 1))
+        if scale is None:
+            return TargetScale(np.zeros_like(y), slope, slope)
+        engine.run(np.multiply, scale.slope, ratios, slope)
+        return scale._replace(slope=slope)
 
     def _block_rows(self, engine, chunk, rows, weights, checks):
         """Return rows for the engine, and moments to transform them by."""

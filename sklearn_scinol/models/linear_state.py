@@ -5,6 +5,7 @@ from scipy import sparse
 
 from .._invariants import floats
 from ..learners.bases.averaging import sum_before
+from ..losses.methods import is_by_output
 from ..transforms.features import FeatureTransform
 from .online import OnlineModel
 
@@ -119,6 +120,19 @@ class LinearState(OnlineModel):
     def row_scale(self):
         return self.lipschitz if self.target is None else 1.0
 
+    @property
+    def slope_ratios(self):
+        """Lipschitz constant of the loss over those of outputs, or None if all are 1.
+
+        Derivatives are multiplied by them, so that each output learns as if alone. So
+        are predictions, where the unit of targets is that of predictions.
+        """
+        is_divided = self.target is not None or self.traits.bounded_gradients
+        if not (is_divided and is_by_output(self.loss)):
+            return None
+        ratios = self.loss.lipschitz / self.loss.lipschitz_by_output
+        return None if (ratios == 1.0).all() else ratios
+
     def state(self):
         """State of the learner, as named arrays."""
         if self.traits.by_vector:
@@ -163,7 +177,10 @@ class LinearState(OnlineModel):
         """Predict rows that are transformed."""
         with np.errstate(all="ignore"):
             p = self._predict_averaged(Z) if self.averages else self._predict(Z)
-            return p if self.target is None else self.target.to_raw(p)
+            if self.target is not None:
+                return self.target.to_raw(p)
+            ratios = self.slope_ratios
+            return p if ratios is None else ratios * p
 
     def _predict_averaged(self, Z):
         w, b = self._weights()
@@ -253,6 +270,8 @@ class LinearState(OnlineModel):
             w, b = self.features.to_raw(*self._weights(), self.weight_scale.smallest)
             if self.target is not None:
                 w, b = self.target.to_weights(w, b)
+            elif (ratios := self.slope_ratios) is not None:
+                w, b = ratios[:, np.newaxis] * w, ratios * b
         # Weights of tiny values may overflow.
         return np.clip(w, -MAX_FLOAT, MAX_FLOAT), b
 
@@ -263,4 +282,6 @@ class LinearState(OnlineModel):
         if self.features.units is not None:
             coef = self.features.units.from_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
+        if (ratios := self.slope_ratios) is not None:
+            u = u / ratios[:, np.newaxis]
         return self._bound(self.state(), u, self.first)

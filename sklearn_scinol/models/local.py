@@ -83,8 +83,13 @@ class LocalModel(Model):
         weights = chunk.weights(self.weight_scale, rows)
         Z = self.learn_transforms(engine, chunk, rows, weights, at_once)
         y = chunk.targets(self.loss, self.n_outputs, rows)
-        scale = self.target and self.target.learn(engine, y, weights)
-        return Block(Z, None, y, weights, scale)
+        return Block(Z, None, y, weights, self.target_scale(engine, y, weights))
+
+    def target_scale(self, engine, y, weights, once=at_once):
+        """Return the scale of targets; see :meth:`LinearModel.target_scale`."""
+        if self.target is None:
+            return None
+        return once(id(self.target), lambda: self.target.learn(engine, y, weights))
 
     def learn_transforms(self, engine, chunk, rows, weights, once):
         """Return transformed rows; see :meth:`LinearModel.learn_transforms`."""

@@ -38,17 +38,17 @@ class NeighborsModel(LocalModel):
         self.memory = RecentRows(n_features, self.n_targets, window, self.n_classes)
 
     @property
-    def quantile(self):
-        """Quantile of the targets with the least loss; NaN for their mean."""
-        if self.n_classes or not np.isfinite(self.loss.lipschitz):
-            return np.nan
-        return float(getattr(self.loss, "quantile", 0.5))
+    def quantiles(self):
+        """Quantile of each target with the least loss; NaN for its mean."""
+        is_mean = self.n_classes or not np.isfinite(self.loss.lipschitz)
+        quantile = np.nan if is_mean else getattr(self.loss, "quantile", 0.5)
+        return np.full(self.n_outputs, quantile)
 
     @property
     def memory_key(self):
         """See :class:`LocalModel`: one search finds the rows for all."""
-        quantile = None if np.isnan(self.quantile) else self.quantile
-        key = self.memory.window, self.n_classes, quantile, self.transforms_key
+        quantiles = self.quantiles.tobytes()
+        key = self.memory.window, self.n_classes, quantiles, self.transforms_key
         return "neighbors", *key
 
     def learn_rows(self, engine, models, block, y):
@@ -57,7 +57,7 @@ class NeighborsModel(LocalModel):
         query = NeighborQuery(
             np.array(n_neighbors, np.int64),
             self.n_classes,
-            self.quantile,
+            self.quantiles,
             MAX_DEVIATIONS,
         )
         return self.memory.learn(engine, block.rows, y, block.weights, query)

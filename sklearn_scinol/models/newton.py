@@ -100,7 +100,11 @@ class NewtonModel(LinearModel):
     def block(self, engine, chunk, rows, checks=True):
         block = super().block(engine, chunk, rows, checks)
         if self.target is not None:
-            slope = 1.0 if self.target.unit_free else _inverse(self.target_deviation)
+            slope, ratios = 1.0, self.slope_ratios
+            if not self.target.unit_free:
+                slope = _inverse(self.target_deviation)
+            elif ratios is not None:
+                slope = ratios
             values = self.target_mean, self.target_deviation, slope
             scale = TargetScale(*(np.full_like(block.targets, each) for each in values))
             block = block._replace(target_scale=scale)

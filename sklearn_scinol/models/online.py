@@ -65,8 +65,10 @@ class OnlineModel(Model):
         self.n_features = n_features
         self.fit_intercept = fit_intercept
         self.average = average
-        shared = [*learner.initial_shared()] if self.traits.by_row else []
-        self.shared = np.tile(np.reshape(shared, (-1, 1)), n_outputs)
+        shared = learner.initial_shared() if self.traits.by_row else ()
+        self.shared = np.empty((len(shared), n_outputs))
+        for values, initial in zip(self.shared, shared, strict=True):
+            values[:] = initial
         self.clock = np.zeros((2, n_outputs))
         self.reference = None
 

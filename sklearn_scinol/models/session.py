@@ -98,13 +98,14 @@ class Rows:
 
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
-        if loss.joint not in self._targets:
+        key = loss.joint, n_outputs
+        if key not in self._targets:
             by_code = np.zeros((1, n_outputs))
             if self._codes is not None:
                 by_code = as_targets(self._codes, loss, n_outputs)
             target = by_code[np.zeros(len(self), np.intp)]
-            self._targets[loss.joint] = target, by_code, (loss, n_outputs)
-        return self._targets[loss.joint][0]
+            self._targets[key] = target, by_code, (loss, n_outputs)
+        return self._targets[key][0]
 
     def weights(self, scale, rows):
         """See :class:`Chunk`."""

@@ -43,18 +43,14 @@ class SharedBlock:
         transformed = model.learn_transforms(
             self.engine, self, self.rows, self.row_weights, self._cached
         )
-        scale = None
-        if model.target is not None:
-            scale = self._cached(
-                id(model.target),
-                lambda: model.target.learn(self.engine, y, self.row_weights),
-            )
+        scale = model.target_scale(self.engine, y, self.row_weights, self._cached)
         return Block(transformed, None, y, self.row_weights, scale)
 
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
         return self._cached(
-            loss.joint, lambda: self.chunk.targets(loss, n_outputs, rows)
+            (loss.joint, n_outputs),
+            lambda: self.chunk.targets(loss, n_outputs, rows),
         )
 
     def weights(self, scale, rows):

@@ -36,7 +36,7 @@ class TargetTransform(Part):
     @property
     def kind(self):
         """Parameters, equal for transforms with equal results."""
-        return self.unit_free
+        return self.moments.shape[1], self.unit_free
 
     def fresh(self):
         """Return a transform with these parameters, before the first row."""

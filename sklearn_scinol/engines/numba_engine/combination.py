@@ -6,6 +6,7 @@ import numpy as np
 
 from ... import _portable
 from ...learners.bases import averaging
+from ...losses.methods import is_by_output
 from .compiling import compiled
 from .learning.steps import derivatives
 
@@ -13,7 +14,8 @@ from .learning.steps import derivatives
 def learn_combination(task, state, block, combination, out):
     """Learn rows by weights that are combinations of rows."""
     average = out.averaged is not None
-    loop = _loop(type(task.learner), type(task.loss), average=average)
+    kinds = type(task.learner), type(task.loss), is_by_output(task.loss)
+    loop = _loop(*kinds, average=average)
     n, n_outputs = out.predictions.shape
     increments = np.zeros((n, n_outputs))
     sum_increments = np.zeros((n, combination.coef_sums.shape[1]))
@@ -39,7 +41,7 @@ def restart(combination, increments, sum_increments, clock, k):
 
 
 @cache
-def _loop(learner, loss, *, average):
+def _loop(learner, loss, by_output, *, average):
     def learn_combination(task, state, block, combination, out, changes):
         learner, weights = task.learner, block.weights
         shared, clock, t = state
@@ -68,7 +70,8 @@ def _loop(learner, loss, *, average):
                 r += 1
                 continue
             t += 1.0
-            derivatives(task.loss, task.lipschitz, block.targets, predictions, r, g)
+            y, lipschitz = block.targets, task.lipschitz
+            derivatives(task.loss, by_output, lipschitz, y, predictions, r, g)
             takes_room = False
             for k in range(n_outputs):
                 step = learner.row_step(shared, k, g[k], scale * dots[k], q, t)

@@ -20,6 +20,20 @@ def separate_losses(loss, y, predictions, losses):
         each[i] = methods.value(loss, each_y[i], each_p[i])
 
 
+def losses_by_output(loss, y, predictions, losses):
+    for k in range(losses.shape[1]):
+        own = loss.of_output(k)
+        for r in range(losses.shape[0]):
+            losses[r, k] = methods.value(own, y[r, k], predictions[r, k])
+
+
+def loop_of_losses(loss, by_output):
+    """Return the loop for a class of losses, which is part of others."""
+    if by_output:
+        return losses_by_output
+    return joint_losses if loss.joint else separate_losses
+
+
 @_portable.exact
 def running_total(losses, weights, total):
     """Add up losses one by one: the sum must not depend on where blocks begin."""
@@ -37,12 +51,12 @@ def compute_losses(loss, block, predictions, numbers):
     n, n_outputs = predictions.shape
     losses = np.empty((n, 1 if loss.joint else n_outputs))
     arguments = loss, block.targets, predictions, losses, block.weights.given, numbers
-    return _loop(type(loss)), arguments, losses
+    return _loop(type(loss), methods.is_by_output(loss)), arguments, losses
 
 
 @cache
-def _loop(loss):
-    losses_of = joint_losses if loss.joint else separate_losses
+def _loop(loss, by_output):
+    losses_of = loop_of_losses(loss, by_output)
 
     def compute_losses(loss, y, predictions, losses, weights, numbers):
         losses_of(loss, y, predictions, losses)

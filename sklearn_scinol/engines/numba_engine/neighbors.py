@@ -48,7 +48,7 @@ def learn_neighbors(recent, rows, targets, weights, query):
         np.empty(most, np.intp),
         *np.empty((2, most)),
     )
-    kind = "mean" if np.isnan(query.quantile) else "quantile"
+    kind = "mean" if np.isnan(query.quantiles[0]) else "quantile"
     loop = _loop("votes" if query.n_classes else kind)
     arguments = recent, rows, targets, weights, query, room, predictions
     return loop, arguments, predictions
@@ -78,7 +78,7 @@ def _loop(kind):
                     elif kind == "mean":
                         predictions[k, r, c] = mean(recent, room, n_found, c)
                     else:
-                        level = query.quantile
+                        level = query.quantiles[c]
                         y = quantile(recent, room, n_found, c, level)
                         predictions[k, r, c] = y
             if weights.given[r] > 0.0:

@@ -41,6 +41,10 @@ class _Loop:
         self.task, self.state, self.t = task, state, float(state.numbers[0])
         self.traits = traits(type(task.learner))
         self.averages = len(state.fields) > len(task.learner.State._fields)
+        by_output, outputs = methods.is_by_output(task.loss), state.clock.shape[1]
+        self.losses = [
+            methods.of_output(task.loss, k, by_output) for k in range(outputs)
+        ]
         self.shared = None
         if self.traits.by_row:
             self.shared = task.learner.Shared(*state.shared)
@@ -147,7 +151,7 @@ class _Loop:
             return
         for k, dot in enumerate(dots):
             scale = self.scale_of_output(k, of_target)
-            learner.learn_implicitly(s, k, loss, y[k], c, scale, dot)
+            learner.learn_implicitly(s, k, self.losses[k], y[k], c, scale, dot)
 
     def update(self, s, scaled_x, c, charged, scored):
         """Learn from a row, of which (y, predictions, target) and what `score` gave."""
@@ -180,7 +184,7 @@ class _Loop:
         """Return the derivative that a learner uses for output `k`."""
         task, t, scale = self.task, self.t + 1.0, self.scale_of_output(k, of_target)
         return task.learner.implicit_row_step(
-            self.shared, k, task.loss, y, c, scale, dot, q, t
+            self.shared, k, self.losses[k], y, c, scale, dot, q, t
         )
 
     def scale_of_output(self, k, of_target):

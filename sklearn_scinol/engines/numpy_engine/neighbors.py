@@ -42,10 +42,11 @@ def _nearest(recent, x, most):
 def _prediction(targets, weights, query):
     if query.n_classes:
         return np.bincount(targets[:, 0].astype(np.intp), weights, query.n_classes)
-    if np.isnan(query.quantile):
+    if np.isnan(query.quantiles[0]):
         weights = weights[:, np.newaxis]
         return np.add.reduce(weights * targets) / np.add.reduce(weights)
-    return [_quantile(y, weights, query.quantile) for y in targets.T]
+    pairs = zip(targets.T, query.quantiles, strict=True)
+    return [_quantile(y, weights, quantile) for y, quantile in pairs]
 
 
 def _quantile(y, weights, quantile):

@@ -50,6 +50,7 @@ class Variant(NamedTuple):
 
     learner: type
     loss: type
+    loss_by_output: bool  # whether the loss has a number for each output
     traits: tuple  # of the learner
     known: tuple  # hyperparameters of the learner that are infinite, with their values
     dense: bool

@@ -6,6 +6,7 @@ import numpy as np
 
 from ....blocks import DenseRows
 from ....learners.interface import traits
+from ....losses.methods import is_by_output
 from ..transforms import Records, scale_sparse_rows
 from .arguments import LoopState, Scratch, Variant
 from .dense import dense_loop
@@ -58,6 +59,7 @@ def learn_call(task, state, block, out):
     variant = Variant(
         learner,
         type(task.loss),
+        is_by_output(task.loss),
         has,
         _infinite(task.learner),
         dense=dense,

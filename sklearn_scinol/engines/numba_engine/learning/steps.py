@@ -5,7 +5,7 @@ import numpy as np
 from ...._portable import copy_into
 from ....learners.bases import averaging
 from ....losses import methods
-from ..losses import joint_losses, running_total, separate_losses
+from ..losses import loop_of_losses, running_total
 from .outputs import entry_or_intercept, learner_of, output_of
 
 
@@ -76,7 +76,8 @@ def derive(variant, task, state, block, scratch, out, row, q):
     """
     has, g, y = variant.traits, scratch.g, block.targets
     if not has.implicit:
-        derivatives(task.loss, task.lipschitz, y, out.predictions, row.r, g)
+        by_output = variant.loss_by_output
+        derivatives(task.loss, by_output, task.lipschitz, y, out.predictions, row.r, g)
         if variant.has_kinks:
             round_at_kinks(variant, task, block, scratch, out, row)
     for k in range(count_outputs(variant, scratch)):
@@ -88,8 +89,9 @@ def derive(variant, task, state, block, scratch, out, row, q):
             dot = scratch.dots[k]
             if has.implicit:
                 scale = scale_of_target(variant, task, block, row, k)
+                loss = methods.of_output(task.loss, k, variant.loss_by_output)
                 scratch.step[k] = learner.implicit_row_step(
-                    shared, k, task.loss, y[row.r, k], row.c, scale, dot, q, row.t
+                    shared, k, loss, y[row.r, k], row.c, scale, dot, q, row.t
                 )
             else:
                 dot *= row.scale
@@ -104,17 +106,19 @@ def round_at_kinks(variant, task, block, scratch, out, row):
         if variant.standard_target:
             offset, spread, _ = block.target_scale
             size += abs(offset[row.r, k]) + spread[row.r, k]
-        if methods.meets(task.loss, y, p, size):
-            scratch.g[k] = methods.gradient(task.loss, y, y) / task.lipschitz
+        loss = methods.of_output(task.loss, k, variant.loss_by_output)
+        if methods.meets(loss, y, p, size):
+            scratch.g[k] = methods.gradient(loss, y, y) / task.lipschitz
 
 
-def derivatives(loss, lipschitz, y, predictions, r, g):
+def derivatives(loss, by_output, lipschitz, y, predictions, r, g):
     """Compute the derivatives of the loss of a row, over the Lipschitz constant."""
     if loss.joint:
         methods.row_gradient(loss, y[r], predictions[r], g)
     else:
         for k in range(g.size):
-            g[k] = methods.gradient(loss, y[r, k], predictions[r, k])
+            of_output = methods.of_output(loss, k, by_output)
+            g[k] = methods.gradient(of_output, y[r, k], predictions[r, k])
     if lipschitz != 1.0:
         for k in range(g.size):
             g[k] /= lipschitz
@@ -138,9 +142,8 @@ def learn_vector(variant, task, state, block, scratch, row):
     for k in range(dots.size):
         if variant.traits.implicit:
             scale = scale_of_target(variant, task, block, row, k)
-            learner.learn_implicitly(
-                s, k, task.loss, y[row.r, k], row.c, scale, dots[k]
-            )
+            loss = methods.of_output(task.loss, k, variant.loss_by_output)
+            learner.learn_implicitly(s, k, loss, y[row.r, k], row.c, scale, dots[k])
         else:
             x, g = scratch.x[0, : row.m], row.scale * scratch.g[k]
             learner.learn(s, k, x, g, row.t)
@@ -186,7 +189,7 @@ def finish(variant, task, state, block, out, t):
     given, y = block.weights.given, block.targets
     if variant.traits.by_vector and variant.traits.implicit:
         learner_of(variant, task).settle(state.s)
-    losses_of = joint_losses if task.loss.joint else separate_losses
+    losses_of = loop_of_losses(variant.loss, variant.loss_by_output)
     losses_of(task.loss, y, out.predictions, out.losses)
     state.numbers[0] = t
     state.numbers[1] = running_total(out.losses, given, state.numbers[1])
