@@ -149,7 +149,7 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     - The loss is not negative and convex; its slopes are at most `lipschitz`.
     - `gradient` is a subgradient, of arrays as of numbers.
     - The exponentials of `log_probabilities` sum to 1.
-    - `conjugate`, `curvature`, `minimiser` and `proximal` fit `value`.
+    - `minimiser` and `proximal` fit `value`.
     - Gradient descent learns with it, as :func:`check_learner` describes.
 
     Parameters
@@ -336,24 +336,10 @@ def _check_formulas(loss):
             of_numbers = np.array([method(target, float(one)) for one in p])
             statement = f"`{method.__name__}` is the same of numbers as of arrays"
             _assert_close(of_numbers, of_array, loss, statement, 1e-12)
-        if hasattr(loss, "conjugate"):
-            touches = np.abs(loss.conjugate(y, g) + value - g * p) <= 1e-9 * (1 + value)
-            _assert(touches, loss, "`conjugate` is that of `value`")
-        if hasattr(loss, "curvature"):
-            _check_curvature(loss, y, p)
         for name, check in ("minimiser", _check_minimum), ("proximal", _check_steps):
             if hasattr(loss, name):
                 check(loss, target, p)
     _check_probabilities(loss, [1, 3])
-
-
-def _check_curvature(loss, y, p):
-    h = 1e-5
-    left, right = (loss.curvature(y, p + step) for step in (-h, h))
-    slope = (loss.gradient(y, p + h) - loss.gradient(y, p - h)) / (2.0 * h)
-    is_smooth = np.abs(left - right) <= 1e-3
-    is_close = np.abs(loss.curvature(y, p) - slope) <= 1e-3
-    _assert(is_close[is_smooth], loss, "`curvature` is the derivative of `gradient`")
 
 
 def _check_minimum(loss, y, p):

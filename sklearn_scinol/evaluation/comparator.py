@@ -38,7 +38,9 @@ class Comparator:
     total_loss : float
         Weighted sum of the model's losses over all rows.
     gap : float
-        Upper bound on `total_loss` less the least total loss, but for rounding.
+        Upper bound on `total_loss` less the least total loss, but for rounding. Where
+        no `radius` limits the weights, of models whose predictions are in the quadratic
+        mean at most ten times as large.
     """
 
     coef: np.ndarray = field(repr=False)
@@ -134,9 +136,9 @@ def best_comparator(
 
     Notes
     -----
-    L-BFGS and then Newton's method in a trust region minimise the loss. Losses with
-    kinks become a linear program or, where that is large, a sequence of smoothed
-    losses. A ball has a logarithmic barrier that fades. The gap is the duality gap of
+    L-BFGS minimises smooth losses, in orthogonal combinations of the features if there
+    are at most 20 million values. Losses with kinks become a linear program, which
+    HiGHS solves, with a polyhedron in place of a ball. The gap is the duality gap of
     Fenchel's dual problem.
 
     Examples

@@ -1,41 +1,35 @@
 r"""Minimise the total loss of a linear model, with a lower bound as a certificate.
 
 The total loss of weights `w` is :math:`F(w) = \sum_i c_i \ell(y_i, \langle w, x_i
-\rangle)`. By Fenchel's duality, for any slopes `a`, no model has less than
+\rangle)`. By Fenchel's duality, for any slopes `a`, no model of norm `R` or less has
+less than
 
-.. math:: -\sum_i c_i \ell^*(y_i, a_i), \qquad \text{where } \sum_i c_i a_i x_i = 0.
+.. math:: -\sum_i c_i \ell^*(y_i, a_i) - R \big\|\sum_i c_i a_i x_i\big\|.
 
-In a ball of radius `R` the sum may be anything, and the bound is :math:`R \|\sum_i c_i
-a_i x_i\|` lower. The slopes at the minimum make both sides equal.
+The slopes at the minimum make both sides equal.
 """
+
+from collections import deque
+from itertools import count
 
 import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import linprog, minimize
-from scipy.sparse.linalg import LinearOperator, cg
 
-from .smoothing import Curvature, JointCurvature, SmoothedLoss, end_slopes, kinks
+# Largest number of entries of rows whose columns are made orthogonal.
+MAX_ENTRIES = 20_000_000
 
-# Largest number of parameters for a matrix of second derivatives.
-MAX_HESSIAN = 1000
+# Largest number of steps of L-BFGS.
+MAX_STEPS = 10_000
 
-# Largest number of entries of rows for a linear program.
-MAX_PROGRAM = 30_000
+# Without a ball: largest norm, relative to that of the weights found, of the weights
+# that the lower bound holds for.
+REACH = 10.0
 
-# Smoothing and weight of the barrier in each stage, in units of the predictions and of
-# the loss of always predicting 0.
-STAGES = 10.0 ** np.arange(-1, -12, -1)
+# Number of folds of a sector of a ball, whose error is below 2e-8.
+N_FOLDS = 12
 
-# Largest number of steps of methods of first and of second order.
-MAX_FIRST_ORDER, MAX_SECOND_ORDER = 1000, 200
-
-# Share of the gap above which a stage has stalled, and number of stages that may stall.
-MAX_GAP_RATIO, MAX_STALLED = 0.9, 3
-
-# Number of projections of slopes until their sums vanish, and relative sums left.
-MAX_PROJECTIONS, MAX_RELATIVE_SUM = 20, 1e-9
-
-# Smaller relative variation of a feature counts as rounding of its mean.
+# Smaller relative variation of a feature, or of a sum of features, counts as rounding.
 ROUNDING = 1e-14
 
 
@@ -66,7 +60,7 @@ def minimise_loss(
     columns = Coordinates(X, sample_weight, fit_intercept, radius, size)
     found = []
     for y, n_outputs in groups:
-        problem = Problem(columns, y, n_outputs, sample_weight, loss, size)
+        problem = Problem(columns, y, n_outputs, sample_weight, loss)
         with np.errstate(all="ignore"):
             found.append(problem.solve(tol))
     weights = np.vstack([v for v, _ in found])
@@ -82,6 +76,7 @@ class Coordinates:
 
     def __init__(self, X, sample_weight, fit_intercept, radius, size):
         self.fit_intercept, self.in_ball = fit_intercept, radius < np.inf
+        radius *= 1.0 - ROUNDING
         self.mean = np.zeros(X.shape[1])
         n, centred = X.shape[0], fit_intercept and not self.in_ball
         if sparse.issparse(X):
@@ -115,281 +110,191 @@ class Coordinates:
         coef, intercept = weights[:, :-1], weights[:, -1]
         return coef, intercept - coef @ self.mean
 
+    def norms(self, weights):
+        """Return the norms of weights, in units of the radius."""
+        return np.linalg.norm(self.share * weights, axis=1, keepdims=True)
+
+    def orthogonal(self, c):
+        """Return rows, if they are few, in orthogonal columns, and their basis."""
+        if np.prod(self.Z.shape) > MAX_ENTRIES:
+            return self.Z, sparse.eye_array(self.Z.shape[1])
+        Z = self.Z.toarray() if sparse.issparse(self.Z) else self.Z
+        _, s, directions = linalg.svd(np.sqrt(c) * Z, full_matrices=False)
+        kept = s > ROUNDING * len(Z) * s[0]
+        basis = directions[kept].T / s[kept]
+        return Z @ basis, basis
+
 
 class Problem:
     """Total loss of one output, or of the outputs of a joint loss, as a function.
 
-    Its argument is the flat array of the weights in :class:`Coordinates`, its unit the
-    loss of always predicting 0. Predictions are of about `size`.
+    Its argument is the array of the weights in :class:`Coordinates`, its unit the loss
+    of always predicting 0.
     """
 
-    def __init__(self, columns, y, n_outputs, sample_weight, loss, size):
-        self.columns, self.Z, self.y = columns, columns.Z, y
-        self.loss, self.size = loss, size
+    def __init__(self, columns, y, n_outputs, sample_weight, loss):
+        self.columns, self.Z, self.y, self.loss = columns, columns.Z, y, loss
         self.shape = n_outputs, columns.Z.shape[1]
         losses = loss.value(y, np.zeros((len(y), n_outputs)))
         self.unit = float(sample_weight @ losses.reshape(len(y)))
         self.c = sample_weight[:, np.newaxis] / (self.unit or 1.0)
-        self.smoothed, self.barrier = loss, 0.0
-
-    @property
-    def is_dense(self):
-        return np.prod(self.shape) <= MAX_HESSIAN
 
     def solve(self, tol):
         """Return weights of shape (n_outputs, n_coordinates), and the lower bound."""
-        best_value, best, bound = 1.0, np.zeros(self.shape), 0.0
+        of_zero = np.zeros(self.shape)
         if self.unit == 0.0:
-            return best, 0.0
-        n_stalled = 0
-        for v, slopes in self._candidates(tol):
-            gap = best_value - bound
-            value = self._total(self.loss, self._predict(v))
-            if value < best_value:
-                best_value, best = value, v
-            bound = max(bound, self._lower_bound(v, slopes))
-            n_stalled += best_value - bound > MAX_GAP_RATIO * gap
-            if best_value - bound <= tol or n_stalled == MAX_STALLED:
-                break
-        return best, bound * self.unit
+            return of_zero, 0.0
+        if getattr(self.loss, "piecewise_linear", False):
+            v, bound = self._solve_program()
+        else:
+            v, bound = self._descend(tol)
+        if not self._total(self.Z @ v.T) < 1.0:
+            v = of_zero
+        return v, np.fmax(bound, 0.0) * self.unit
 
-    def _candidates(self, tol):
-        """Yield weights ever closer to the minimum, with slopes of their losses."""
-        if self.has_small_program and (solution := self._solve_program()) is not None:
-            yield solution
-        for v in self._approximations(tol):
-            yield v, self._slopes(self._predict(v))
+    def _total(self, P):
+        return float((self.c * self.loss.value(self.y, P).reshape(self.c.shape)).sum())
 
-    @property
-    def piecewise_linear(self):
-        return not self.loss.joint and self.loss.piecewise_linear
+    # Piecewise linear losses, by their dual problem.
 
-    @property
-    def has_small_program(self):
-        """Whether the minimum is the solution of a linear program of moderate size."""
-        return (
-            self.piecewise_linear
-            and not self.columns.in_ball
-            and np.prod(self.Z.shape) <= MAX_PROGRAM
+    def _pieces(self):
+        """Return the parts that slopes are sums of, one for each kink of a row's loss.
+
+        These are the indices of rows, the predictions at kinks, and the ranges of the
+        parts. The conjugate is the sum of the parts, each times the prediction.
+        """
+        y = self.y[:, 0]
+        left, right = (
+            np.vectorize(self.loss.minimiser, otypes=[float])(y, end)
+            for end in (-np.inf, np.inf)
         )
+        low, high = (
+            self.loss.gradient(y, np.full(y.shape, end)) for end in (-1e300, 1e300)
+        )
+        are_one, nothing = left == right, np.zeros(len(y))
+        rises = np.flatnonzero(are_one | (high > 0.0))
+        falls = np.flatnonzero(~are_one & (low < 0.0))
+        return [
+            np.concatenate([rising[rises], falling[falls]])
+            for rising, falling in (
+                (np.arange(len(y)), np.arange(len(y))),
+                (right, left),
+                (np.where(are_one, low, 0.0), low),
+                (high, nothing),
+            )
+        ]
 
     def _solve_program(self):
-        """Return weights and slopes of their losses, or None if the solver fails.
-
-        Variables are the weights, in units of the predictions' size, and the distances
-        of each row's prediction beyond the kinks of its loss.
-        """
-        n, m = self.Z.shape
-        low, high = end_slopes(self.loss, self.y)
-        left, right = kinks(self.loss, self.y)
-        has_left, has_right = (low < 0.0)[:, 0], (high > 0.0)[:, 0]
-        Z = sparse.csr_array(self.Z) / self.size
-        rows = sparse.vstack([-Z[has_left], Z[has_right]])
-        slack = sparse.eye_array(rows.shape[0])
-        costs = np.concatenate([(-self.c * low)[has_left], (self.c * high)[has_right]])
+        """Solve a linear program, whose multipliers are the weights."""
+        n, (rows, kinks, low, high) = len(self.y), self._pieces()
+        c = n * self.c[rows, 0]
+        A = sparse.csr_array(sparse.diags_array(c) @ self.Z[rows])
+        in_ball, share, m = self.columns.in_ball, self.columns.share, A.shape[1]
+        ball, limits = sparse.csr_array((0, m)), np.zeros(0)
+        if in_ball:
+            ball, limits = ball_constraints(share, m)
+        empty = sparse.csr_array((len(rows), ball.shape[1] - m))
         found = linprog(
-            n * np.concatenate([np.zeros(m), self.size * costs[:, 0]]),
-            A_ub=sparse.hstack([rows, -slack]),
-            b_ub=np.concatenate([-left[has_left], right[has_right]]) / self.size,
-            bounds=[(None, None)] * m + [(0.0, None)] * rows.shape[0],
+            np.concatenate([c * kinks, limits]),
+            A_eq=sparse.vstack([sparse.hstack([A, empty]), ball]).T,
+            b_eq=np.zeros(ball.shape[1]),
+            bounds=[*zip(low, high, strict=True), *[(0.0, None)] * len(limits)],
         )
         if found.x is None:
-            return None
-        slopes = np.zeros(n)
-        multipliers = -found.ineqlin.marginals / (n * self.size)
-        slopes[has_left] -= multipliers[: has_left.sum()]
-        slopes[has_right] += multipliers[has_left.sum() :]
-        slopes = np.clip(slopes[:, np.newaxis] / self.c, low, high)
-        return found.x[np.newaxis, :m], slopes
-
-    def _approximations(self, tol):
-        v = np.zeros(self.shape)
-        if not (self.piecewise_linear or self.columns.in_ball):
-            v = self._descend(v, tol)
-            yield v
-            yield self._minimise(v, tol)
-            return
-        for stage in STAGES:
-            if self.piecewise_linear:
-                self.smoothed = SmoothedLoss(self.loss, self.y, stage * self.size)
-            if self.columns.in_ball:
-                self.barrier = stage
-            v = self._minimise(v, tol)
-            yield v
-
-    def _descend(self, v, tol):
-        """Take cheap steps of first order."""
-        options = {"ftol": 0.0, "maxiter": MAX_FIRST_ORDER}
-        return self._run(v, tol, options, method="L-BFGS-B")
-
-    def _minimise(self, v, tol):
-        """Take steps of second order."""
-        if self.is_dense:
-            how = {"method": "trust-exact", "hess": self._hessian}
+            return np.zeros(self.shape), 0.0
+        v, x = found.eqlin.marginals[np.newaxis, :m], found.x[: len(rows)]
+        if in_ball:
+            v = v / np.maximum(self.columns.norms(v), 1.0)
+            left = np.linalg.norm(x @ A / share)
         else:
-            how = {"method": "trust-ncg", "hessp": self._hessian_product}
-        options = {"maxiter": MAX_SECOND_ORDER, "max_trust_radius": 1e8}
-        try:
-            return self._run(v, tol, options, **how)
-        except (UnboundLocalError, ValueError, np.linalg.LinAlgError):
-            # SciPy's errors for second derivatives that are not finite, or not positive
-            # by rounding.
-            return v
+            left = REACH * np.linalg.norm(x @ A) * np.linalg.norm(v)
+        return v, -(c @ (x * kinks) + left) / n
 
-    def _run(self, v, tol, options, **how):
-        """Run a method of SciPy from `v`."""
+    # Smooth losses.
+
+    def _descend(self, tol):
+        """Minimise the loss; a tangent at the minimum gives the lower bound."""
+        Z, basis = self.columns.orthogonal(self.c)
+        in_ball, share = self.columns.in_ball, self.columns.share
+
+        def weights(u):
+            """Map all weights to weights in the ball: those of norm r to sin(r)."""
+            r = self.columns.norms(u @ basis.T) if in_ball else 0.0
+            return u * np.sinc(r / np.pi), np.maximum(r, 1e-8)
+
+        def value_and_gradient(x):
+            u = x.reshape(self.shape[0], -1)
+            v, r = weights(u)
+            P = Z @ v.T
+            gradient = (self.c * self._slopes(P)).T @ Z
+            if in_ball:
+                along = (u * gradient).sum(axis=1, keepdims=True)
+                bend = along * (np.cos(r) - np.sinc(r / np.pi)) / r**2
+                gradient = np.sinc(r / np.pi) * gradient
+                gradient += bend * (u @ basis.T * share**2 @ basis)
+            return self._total(P), gradient.ravel()
 
         def stop_near_zero(intermediate_result):
             if intermediate_result.fun <= 0.1 * tol:  # next to the infimum
                 raise StopIteration
 
-        options = {"gtol": 1e-3 * tol, **options}
+        start = np.zeros(self.shape[0] * Z.shape[1])
+        steps = {"maxiter": MAX_STEPS, "maxfun": 2 * MAX_STEPS}
         found = minimize(
-            self._value_and_gradient,
-            v.ravel(),
+            value_and_gradient,
+            start,
             jac=True,
+            method="L-BFGS-B",
             callback=stop_near_zero,
-            options=options,
-            **how,
+            options={"ftol": 0.0, "gtol": 1e-3 * tol, **steps},
         )
-        return found.x.reshape(self.shape)
-
-    # The loss.
-
-    def _predict(self, v):
-        return self.Z @ v.T
-
-    def _total(self, loss, P):
-        return float((self.c * loss.value(self.y, P).reshape(self.c.shape)).sum())
+        u, _ = weights(found.x.reshape(self.shape[0], -1))
+        P = Z @ u.T
+        slopes = self.c * self._slopes(P)
+        if in_ball:
+            left = np.linalg.norm(slopes.T @ self.Z / share, axis=1).sum()
+        else:
+            left = REACH * np.linalg.norm(slopes.T @ Z) * np.linalg.norm(u)
+        return u @ basis.T, self._total(P) - (slopes * P).sum() - left
 
     def _slopes(self, P):
-        if self.loss.joint:
-            return self._slopes_of_shares(_shares(self.loss, P))
-        return self.smoothed.gradient(self.y, P)
-
-    def _value_and_gradient(self, x):
-        v = x.reshape(self.shape)
-        P = self._predict(v)
-        value = self._total(self.smoothed, P)
-        gradient = (self.c * self._slopes(P)).T @ self.Z
-        if self.barrier:
-            room, toward = self._room(v), self.columns.share**2 * v
-            value -= self.barrier * np.log(room).sum()
-            gradient += 2.0 * self.barrier * toward / room
-        return value, gradient.ravel()
-
-    def _room(self, v):
-        """Return the share of the squared radius that is left; 0 outside the ball."""
-        square = ((self.columns.share * v) ** 2).sum(axis=1, keepdims=True)
-        return np.maximum(1.0 - square, 0.0)
-
-    # Second derivatives.
-
-    def _curvature(self, P):
-        """Return second derivatives, which map changes of predictions to slopes."""
         if not self.loss.joint:
-            return Curvature(self.smoothed.curvature(self.y, P))
-        return JointCurvature(_shares(self.loss, P))
-
-    def _hessian(self, x):
-        v = x.reshape(self.shape)
-        hessian = self._curvature(self._predict(v)).hessian(self.Z, self.c)
-        if self.barrier:
-            # Outside the ball, second derivatives are computed but not used.
-            room, toward = self._room(v), self.columns.share**2 * v
-            room[room == 0.0] = 1.0
-            n = self.shape[1]
-            for k, (own_room, own) in enumerate(zip(room, toward, strict=True)):
-                block = np.diag(2.0 * self.columns.share**2 / own_room)
-                block += 4.0 * np.outer(own, own) / own_room**2
-                rows = slice(k * n, (k + 1) * n)
-                hessian[rows, rows] += self.barrier * block
-        return hessian
-
-    def _hessian_product(self, x, direction):
-        v, change = x.reshape(self.shape), direction.reshape(self.shape)
-        curvature = self._curvature(self._predict(v))
-        product = (self.c * curvature(self._predict(change))).T @ self.Z
-        if self.barrier:
-            room, toward = self._room(v), self.columns.share**2 * v
-            along = (toward * change).sum(axis=1, keepdims=True)
-            straight = 2.0 * self.columns.share**2 * change / room
-            bent = 4.0 * toward * along / room**2
-            product += self.barrier * (straight + bent)
-        return product.ravel()
-
-    # The lower bound.
-
-    def _lower_bound(self, v, a):
-        """Return a lower bound of the total loss, from slopes near weights `v`."""
-        bounds = [0.0, self._project_and_bound(v, a)]
-        if self.columns.in_ball:
-            sums = (self.c * a).T @ self.Z
-            norms = np.linalg.norm(sums / self.columns.share, axis=1)
-            bounds.append(-self._total_conjugate(a) - norms.sum())
-        return np.nanmax(bounds)
-
-    def _total_conjugate(self, a):
-        return float((self.c * self.loss.conjugate(self.y, a).reshape(-1, 1)).sum())
-
-    def _project_and_bound(self, v, a):
-        """Project slopes to slopes whose sums vanish; return their lower bound."""
-        for _ in range(MAX_PROJECTIONS):
-            sums = (self.c * a).T @ self.Z
-            left = np.abs(sums)
-            size = (self.c * np.abs(a)).T @ abs(self.Z)
-            if (left <= 1e-14 * size).all():
-                break
-            curvature = self._dual_curvature(a)
-            change = curvature(self._predict(self._solve(curvature, sums)))
-            a = self._in_range(a - change)
-        if not (left <= MAX_RELATIVE_SUM * size).all():
-            return -np.inf
-        return -self._total_conjugate(a) - (left * np.abs(v)).sum()
-
-    def _dual_curvature(self, a):
-        """Return a metric in which slopes at the ends of their range hardly change."""
-        if self.loss.joint:
-            return JointCurvature(np.maximum(self._shares_of_slopes(a), 0.0))
-        low, high = end_slopes(self.loss, self.y)
-        return Curvature(np.minimum(np.minimum(a - low, high - a), np.abs(a).max()))
-
-    def _in_range(self, a):
-        if not self.loss.joint:
-            return np.clip(a, *end_slopes(self.loss, self.y))
-        shares = np.maximum(self._shares_of_slopes(a), 0.0)
-        return self._slopes_of_shares(shares / shares.sum(axis=1, keepdims=True))
-
-    def _shares_of_slopes(self, a):
-        return a + self._is_class(a)
-
-    def _slopes_of_shares(self, shares):
-        return shares - self._is_class(shares)
-
-    def _is_class(self, a):
-        return self.y[:, np.newaxis] == np.arange(a.shape[1])
-
-    def _solve(self, curvature, sums):
-        if self.is_dense:
-            hessian = curvature.hessian(self.Z, self.c)
-            units = np.sqrt(np.diag(hessian))
-            units[units == 0.0] = 1.0
-            hessian /= units
-            hessian /= units[:, np.newaxis]
-            if not (np.isfinite(hessian).all() and np.isfinite(sums).all()):
-                return np.zeros(self.shape)
-            x = linalg.lstsq(hessian, sums.ravel() / units, cond=1e-14)[0] / units
-        else:
-
-            def product(x):
-                change = self._predict(x.reshape(self.shape))
-                return ((self.c * curvature(change)).T @ self.Z).ravel()
-
-            size = sums.size
-            operator = LinearOperator((size, size), product, dtype=np.float64)
-            x, _ = cg(operator, sums.ravel(), rtol=1e-12, maxiter=MAX_SECOND_ORDER)
-        return x.reshape(self.shape)
+            return self.loss.gradient(self.y, P)
+        is_class = self.y[:, np.newaxis] == np.arange(P.shape[1])
+        return np.exp(self.loss.log_probabilities(P)) - is_class
 
 
-def _shares(loss, P):
-    return np.exp(loss.log_probabilities(P))
+def ball_constraints(share, n):
+    """Return linear constraints of weights in a ball, ``constraints @ z <= limits``.
+
+    The first `n` of the variables `z` are the weights; others may have any value. The
+    norm of two numbers is the larger coordinate of the point, once it was folded into
+    an ever narrower sector: A. Ben-Tal and A. Nemirovski (2001), "On polyhedral
+    approximations of the second-order cone".
+    """
+    rows, variables = [], count(n)
+
+    def size(terms):
+        """Return a variable that is at least the absolute value of a sum."""
+        variable = next(variables)
+        for sign in 1.0, -1.0:
+            rows.append({variable: -1.0} | {j: sign * a for j, a in terms.items()})
+        return variable
+
+    norms = deque(size({j: a}) for j, a in enumerate(share))
+    while len(norms) > 1:
+        x, y = norms.popleft(), norms.popleft()
+        for angle in np.pi / 2.0 ** np.arange(2, N_FOLDS + 2):
+            cos, sin = np.cos(angle), np.sin(angle)
+            turned = next(variables)
+            rows.append({turned: -1.0, x: cos, y: sin})
+            x, y = turned, size({x: -sin, y: cos})
+        rows.append({x: -np.tan(angle), y: 1.0})
+        norms.append(x)
+    rows.append({norms[0]: 1.0})
+    entries = [(i, j, a) for i, row in enumerate(rows) for j, a in row.items()]
+    i, j, factors = zip(*entries, strict=True)
+    shape = len(rows), next(variables)
+    return sparse.csr_array((factors, (i, j)), shape), np.arange(len(rows)) == len(
+        rows
+    ) - 1

@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from .._curves import point_after
 from .._typing import Labels
 from ..estimators.regressor import with_quantiles
+from ..losses import JOINT
 from .comparator import Comparator, best_on_targets, row_losses
 from .progressive import _progress_bar, _unpack
 
@@ -210,10 +211,8 @@ class _RegretRun:
     def find_comparator(self, chunks):
         """Return the best comparator for all rows."""
         loss = self.learner._model.loss
-        if not hasattr(loss, "conjugate"):
-            raise ValueError(
-                f"comparator must be given with loss={loss!r}, which has no conjugate."
-            )
+        if loss.joint and type(loss) not in JOINT.values():
+            raise ValueError(f"comparator must be given with loss={loss!r}.")
         blocks = [*zip(*(self._checked(*chunk) for chunk in chunks), strict=True)]
         is_sparse = any(map(sparse.issparse, blocks[0]))
         stack = sparse.vstack if is_sparse else np.vstack

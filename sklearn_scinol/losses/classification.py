@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_expit, log_softmax, logsumexp, xlogy
+from scipy.special import log_expit, log_softmax, logsumexp
 
 from .._portable import (
     ROUNDING_SHARE,
@@ -38,18 +38,8 @@ class Logistic(NamedTuple):
     def gradient(self, y, p):
         return -y / (1.0 + np.exp(y * p))
 
-    def curvature(self, y, p):
-        odds = exp(-np.abs(p))
-        return odds / (1.0 + odds) ** 2
-
     def stiffness(self, y, p, slope):
         return np.abs(slope) * (1.0 - np.abs(slope))
-
-    def conjugate(self, y, a):
-        share = -y * a
-        with np.errstate(invalid="ignore"):
-            entropy = xlogy(share, share) + xlogy(1.0 - share, 1.0 - share)
-        return np.where((share >= 0.0) & (share <= 1.0), entropy, np.inf)
 
     def minimiser(self, y, p):
         return y * np.inf
@@ -139,13 +129,6 @@ class CrossEntropy(NamedTuple):
         for k in range(p.size):
             h[k] *= 1.0 - h[k]
 
-    def conjugate(self, y, a):
-        share = a + (np.asarray(y)[..., np.newaxis] == np.arange(a.shape[-1]))
-        with np.errstate(invalid="ignore"):
-            entropy = xlogy(share, share).sum(axis=-1)
-        inside = (share >= 0.0).all(axis=-1) & (np.abs(a.sum(axis=-1)) <= 1e-12)
-        return np.where(inside, entropy, np.inf)
-
     def log_probabilities(self, p):
         """Log probabilities of the classes, from predictions of shape (n, K)."""
         return log_softmax(p, axis=-1)
@@ -164,10 +147,6 @@ class Hinge(NamedTuple):
 
     def gradient(self, y, p):
         return -y * (y * p <= 1.0 + ROUNDING_SHARE)
-
-    def conjugate(self, y, a):
-        share = -y * a
-        return np.where((share >= 0.0) & (share <= 1.0), -share, np.inf)
 
     def minimiser(self, y, p):
         return y if y * p < 1.0 else p
@@ -194,15 +173,8 @@ class SquaredHinge(NamedTuple):
     def gradient(self, y, p):
         return -y * np.maximum(1.0 - y * p, 0.0)
 
-    def curvature(self, y, p):
-        return 1.0 * (y * p < 1.0)
-
     def stiffness(self, y, p, slope):
         return 1.0 * (y * p < 1.0 - ROUNDING_SHARE)
-
-    def conjugate(self, y, a):
-        share = -y * a
-        return np.where(share >= 0.0, 0.5 * share**2 - share, np.inf)
 
     def minimiser(self, y, p):
         return y if y * p < 1.0 else p

@@ -65,16 +65,6 @@ class Loss(Protocol):
         Only for losses whose predictions are log odds.
         """
 
-    def conjugate(self, y, a):
-        r"""Convex conjugate :math:`\sup_p a p - \ell(p)`, of arrays.
-
-        Infinite where no tangent has the slope `a`; for a joint loss `a` has an axis of
-        classes. The best comparator needs it.
-        """
-
-    def curvature(self, y, p):
-        """Second derivative of a smooth loss of one output."""
-
     def minimiser(self, y, p):
         """Minimiser of the loss next to `p`; infinite where there is none."""
 

@@ -22,9 +22,6 @@ class AbsoluteError(NamedTuple):
     def gradient(self, y, p):
         return np.sign(p - y)
 
-    def conjugate(self, y, a):
-        return np.where(np.abs(a) <= 1.0, a * y, np.inf)
-
     def minimiser(self, y, p):
         return y
 
@@ -47,14 +44,8 @@ class SquaredError(NamedTuple):
     def gradient(self, y, p):
         return p - y
 
-    def curvature(self, y, p):
-        return 1.0 * (np.abs(p - y) >= 0.0)
-
     def stiffness(self, y, p, slope):
         return 1.0
-
-    def conjugate(self, y, a):
-        return 0.5 * a**2 + a * y
 
     def minimiser(self, y, p):
         return y
@@ -84,14 +75,8 @@ class Huber(NamedTuple):
     def gradient(self, y, p):
         return np.minimum(np.maximum(p - y, -self.epsilon), self.epsilon)
 
-    def curvature(self, y, p):
-        return 1.0 * (np.abs(p - y) < self.epsilon)
-
     def stiffness(self, y, p, slope):
         return self.epsilon / larger(np.abs(p - y), self.epsilon)
-
-    def conjugate(self, y, a):
-        return np.where(np.abs(a) <= self.epsilon, 0.5 * a**2 + a * y, np.inf)
 
     def minimiser(self, y, p):
         return y
@@ -127,9 +112,6 @@ class EpsilonInsensitive(NamedTuple):
 
     def gradient(self, y, p):
         return np.sign(p - y) * (np.abs(p - y) > self.epsilon)
-
-    def conjugate(self, y, a):
-        return np.where(np.abs(a) <= 1.0, a * y + self.epsilon * np.abs(a), np.inf)
 
     def minimiser(self, y, p):
         return larger(smaller(p, y + self.epsilon), y - self.epsilon)
@@ -173,10 +155,6 @@ class Quantile(NamedTuple):
 
     def gradient(self, y, p):
         return (1.0 - self.quantile) * (p > y) - self.quantile * (p < y)
-
-    def conjugate(self, y, a):
-        inside = (-self.quantile <= a) & (a <= 1.0 - self.quantile)
-        return np.where(inside, a * y, np.inf)
 
     def minimiser(self, y, p):
         return y

@@ -130,8 +130,6 @@ def test_checked_loss(loss, engine):
         (SqrtLoss(), {"lipschitz": 1.0}, "slopes are at most `lipschitz`"),
         (SqrtLoss(), {"gradient": lambda self, y, p: 0.5 * p - y}, "`gradient` is the"),
         (SqrtLoss(), {"value": lambda self, y, p: -y * p}, "not negative"),
-        (CoshLoss(), {"conjugate": lambda self, y, a: a * y}, "`conjugate` is that"),
-        (CoshLoss(), {"curvature": lambda self, y, p: 0.0 * p}, "`curvature` is the"),
         (CoshLoss(), {"minimiser": lambda self, y, p: y + 1.0}, "`minimiser` is one"),
         (CoshLoss(), {"proximal": lambda self, y, p, s: (0.0, 0.0)}, "`proximal` min"),
         (MarginLoss(), {"row_value": lambda self, y, p: 0.0}, "`row_value` is `value`"),

@@ -328,13 +328,19 @@ def test_losses_of_classifiers_are_refused_in_regression():
         large.partial_fit(X, Y)
 
 
-def test_comparator_of_a_loss_without_conjugate():
+def test_comparators_of_losses():
     model = classifier(learners.OGD(0.3))
-    with pytest.raises(ValueError, match="comparator must be given with loss=SqrtLoss"):
-        regret_curve(model, [(X, LABELS)], classes=[0, 1])
+    labels = np.roll(LABELS, 1)  # which nothing separates
+    best = regret_curve(model, [(X, labels)], classes=[0, 1])
+    assert best.comparator.gap <= 1e-4 * best.comparator.total_loss
     zero = np.zeros(3), 0.0
-    curve = regret_curve(model, [(X, LABELS)], comparator=zero, classes=[0, 1])
+    curve = regret_curve(model, [(X, labels)], comparator=zero, classes=[0, 1])
     assert (curve.regret <= curve.bound).all()
+    assert (best.regret >= curve.regret)[-1]
+    with pytest.raises(ValueError, match="comparator must be given with loss=Margin"):
+        regret_curve(
+            classifier(learners.OGD(0.3), MarginLoss()), [(X, LABELS)], classes=range(3)
+        )
 
 
 # They are stored, and merged.
