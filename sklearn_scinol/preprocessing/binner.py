@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .._invariants import same_structure
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 from ..transforms.placement import Moves
 from .stream import FeatureTransformer
@@ -86,35 +85,35 @@ class OnlineBinner(FeatureTransformer):
         self.n_samples = n_samples
         self.n_quantiles = n_quantiles
 
-    def _start(self, rows):
-        self._bins = FeatureBins(rows.shape[1], self.n_samples, self.n_quantiles)
+    def _new_state(self, n_features):
+        return FeatureBins(n_features, self.n_samples, self.n_quantiles)
+
+    def _state_alike(self):
+        bins = self._state  # whose parameters were set before it began
+        return FeatureBins(self.n_features_in_, bins.n_samples, bins.n_quantiles)
 
     def _learn(self, engine, rows):
-        self._bins.learn(rows)
+        self._state.learn(rows)
 
     def _encode(self, engine, rows, learns):
         n_without = 0
-        if learns and not self._bins.is_fixed:
-            n_without = self.n_samples - self.n_samples_seen_
-            self._bins.learn(rows)
-        codes = self._bins.one_hot(engine, rows[n_without:])
+        if learns and not self._state.is_fixed:
+            n_without = self._state.n_missing
+            self._state.learn(rows)
+        codes = self._state.one_hot(engine, rows[n_without:])
         none = sparse.csr_array((len(rows) - codes.shape[0], codes.shape[1]))
         return sparse.vstack([none, codes], format="csr") if n_without else codes
 
     def _merge_state(self, engine, shards, sources):
-        bins = self._bins = FeatureBins.merged(shards.map(lambda each: each._bins))
-        n_columns = bins.n_columns * self.n_features_in_
-        starts, placements = np.arange(0, n_columns, bins.n_columns), []
+        super()._merge_state(engine, shards, sources)
+        n_each = self._state.n_columns
+        n_columns = n_each * self.n_features_in_
+        starts, placements = np.arange(0, n_columns, n_each), []
         for each in sources:
             moves = Moves(n_columns)
-            bins.add_moves(each._bins, starts, moves)
+            self._state.add_moves(each._state, starts, moves)
             placements.append(moves.placement())
         return placements
-
-    def _invariants_of_state(self):
-        n_samples, n_quantiles = self._bins.n_samples, self._bins.edges.shape[1] // 2
-        fresh = FeatureBins(self.n_features_in_, n_samples, n_quantiles)
-        yield from same_structure(self._bins, fresh, "the state")
 
     def get_feature_names_out(
         self, input_features: ArrayLike | None = None
@@ -132,7 +131,7 @@ class OnlineBinner(FeatureTransformer):
             Such as "x0_bin0", and "x0_missing" for NaN.
         """
         check_is_fitted(self)
-        codes = [f"bin{k}" for k in range(self._bins.n_columns - 1)] + ["missing"]
+        codes = [f"bin{k}" for k in range(self._state.n_columns - 1)] + ["missing"]
         features = _check_feature_names_in(self, input_features)
         names = [f"{feature}_{code}" for feature in features for code in codes]
         return np.array(names, dtype=object)
@@ -141,7 +140,4 @@ class OnlineBinner(FeatureTransformer):
     def edges_(self) -> list[NDArray[np.float64]]:
         """Edges of each feature."""
         check_is_fitted(self)
-        return [edges[~np.isnan(edges)] for edges in self._bins.edges]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_bins")
+        return [edges[~np.isnan(edges)] for edges in self._state.edges]

@@ -10,8 +10,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._invariants import same_structure
-from .._shards import Shards
 from .._typing import RandomState
 from ..blocks import DenseRows, RowWeights
 from ..estimators.parameters import GAMMA
@@ -115,53 +113,38 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
         self.n_components = n_components
         self.random_state = random_state
 
-    def _start(self, rows):
+    def _new_state(self, n_features):
         random_state = check_random_state(self.random_state)
-        self._fourier = FourierFeatures(
-            rows.shape[1], self.n_components, self.gamma, random_state
-        )
+        return FourierFeatures(n_features, self.n_components, self.gamma, random_state)
+
+    def _state_alike(self):
+        n_components = self._state.n_components
+        random_state = check_random_state(0)
+        return FourierFeatures(self.n_features_in_, n_components, 1.0, random_state)
 
     def _encode(self, engine, rows, learns):
         if not learns:
-            return self._fourier.transform(engine, rows, 1.0)
+            return self._state.transform(engine, rows, 1.0)
         ones = np.ones(len(rows))
         weights = RowWeights(ones, ones, ones, ones[:0])
-        return self._fourier.learn(engine, DenseRows(rows), weights)
-
-    def _fresh(self):
-        fresh = super()._fresh()
-        fresh._fourier = self._fourier.fresh()
-        return fresh
-
-    def _merge_state(self, engine, shards, sources):
-        members = [each._fourier for each in shards.members]
-        shares = np.full(len(members), 1.0 / len(members))
-        parts = Shards(members, shards.start._fourier, shares)
-        self._fourier = FourierFeatures.merged(parts)
-        return [None for _ in sources]
+        return self._state.learn(engine, DenseRows(rows), weights)
 
     def _invariants_of_state(self):
-        fresh = FourierFeatures(
-            self.n_features_in_, self._fourier.n_components, 1.0, check_random_state(0)
-        )
-        yield from same_structure(self._fourier, fresh, "the state")
-        yield "values have no other limits", self._fourier.features.limits is None
+        yield from super()._invariants_of_state()
+        yield "values have no other limits", self._state.features.limits is None
 
     @property
     def random_weights_(self) -> NDArray[np.float64]:
         """Directions, transposed: shape (n_features, n_components)."""
         check_is_fitted(self)
-        return 2.0 * np.pi * self._fourier.directions
+        return 2.0 * np.pi * self._state.directions
 
     @property
     def random_offset_(self) -> NDArray[np.float64]:
         """Phases: shape (n_components,)."""
         check_is_fitted(self)
-        return 2.0 * np.pi * self._fourier.phases
+        return 2.0 * np.pi * self._state.phases
 
     @property
     def _n_features_out(self):
-        return self._fourier.n_components
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_fourier")
+        return self._state.n_components

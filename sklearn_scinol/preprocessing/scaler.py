@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._invariants import same_structure
 from ..transforms.standard import StandardTransform
 from .stream import FeatureTransformer
 
@@ -66,35 +65,25 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
 
     _parameter_constraints: dict = {}
 
-    def _start(self, rows):
-        self._standard = StandardTransform(rows.shape[1])
+    def _new_state(self, n_features):
+        return StandardTransform(n_features)
+
+    def _state_alike(self):
+        return StandardTransform(self.n_features_in_)
 
     def _encode(self, engine, rows, learns):
         if learns:
-            return self._standard.learn(engine, rows)
-        return self._standard.transform(rows)
-
-    def _merge_state(self, engine, shards, sources):
-        self._standard = StandardTransform.merged(
-            shards.map(lambda each: each._standard)
-        )
-        return [None for _ in sources]
-
-    def _invariants_of_state(self):
-        fresh = StandardTransform(self.n_features_in_)
-        yield from same_structure(self._standard, fresh, "the state")
+            return self._state.learn(engine, rows)
+        return self._state.transform(rows)
 
     @property
     def mean_(self) -> NDArray[np.float64]:
         """Mean of the values so far."""
         check_is_fitted(self)
-        return self._standard.raw_moments()[0]
+        return self._state.raw_moments()[0]
 
     @property
     def var_(self) -> NDArray[np.float64]:
         """Variance of the values so far."""
         check_is_fitted(self)
-        return self._standard.raw_moments()[1]
-
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "_standard")
+        return self._state.raw_moments()[1]

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._invariants import is_count
+from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Origins, Shards, origins_of
@@ -22,7 +22,6 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
-from ..tables.dense import Targets
 
 
 class StreamTransformer(
@@ -60,18 +59,28 @@ class StreamTransformer(
         """Learn rows without transforming them."""
         self._encode(engine, rows, learns=True)
 
+    def _targets(self, y, classes):
+        """Return targets to learn, each after its row; None if there are none."""
+        return None
+
     # Methods of all transformers.
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: TableLike, y: object = None) -> Self:
+    def fit(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Self:
         """Learn rows, and forget what was learned before.
 
         Parameters
         ----------
         X : table or array-like of shape (n_samples, n_features)
             Rows, in any units.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            Labels or targets, whose means encoders of tables learn. Without `classes`,
+            numbers are targets and other values are labels. Other transformers ignore
+            them.
+        classes : array-like of shape (n_classes,), default=None
+            All classes, if `y` has labels.
 
         Returns
         -------
@@ -81,21 +90,25 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not valid. The transformer is then unchanged.
+            If the rows or targets are not valid. The transformer is then unchanged.
         """
-        self._learn_rows(X, self._learn, reset=True)
+        self._learn_rows(X, self._learn, True, self._targets(y, classes))
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: TableLike, y: object = None) -> Self:
+    def partial_fit(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Self:
         """Learn the next rows.
 
         Parameters
         ----------
         X : table or array-like of shape (n_samples, n_features)
             The next rows of the stream.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`; the first call counts.
 
         Returns
         -------
@@ -105,23 +118,29 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not valid. The transformer is then unchanged.
+            If the rows or targets are not valid. The transformer is then unchanged.
         """
-        self._learn_rows(X, self._learn, reset=not self.__sklearn_is_fitted__())
+        targets = self._targets(y, classes)
+        self._learn_rows(X, self._learn, self._is_first, targets)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit_transform(self, X: TableLike, y: object = None) -> Any:
+    def partial_fit_transform(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Any:
         """Learn the next rows in order, and transform each as it is learned.
 
-        No row is transformed by later ones: the size of chunks changes nothing.
+        No row is transformed by later ones, or by its own target: the size of chunks
+        changes nothing.
 
         Parameters
         ----------
         X : table or array-like of shape (n_samples, n_features)
             The next rows of the stream.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`; the first call counts.
 
         Returns
         -------
@@ -131,11 +150,10 @@ class StreamTransformer(
         Raises
         ------
         ValueError
-            If the rows are not valid. The transformer is then unchanged.
+            If the rows or targets are not valid. The transformer is then unchanged.
         """
-        learn = _wrap_method_output(type(self)._learn_rows, "transform")
-        encode = partial(self._encode, learns=True)
-        return learn(self, X, encode, reset=not self.__sklearn_is_fitted__())
+        targets = self._targets(y, classes)
+        return self._learn_and_transform(X, targets, self._is_first)
 
     @reads
     def transform(self, X: TableLike) -> Any:
@@ -162,8 +180,19 @@ class StreamTransformer(
         rows = self._read(X, reset=False)
         return self._encode(get_engine(current_engine()), rows, learns=False)
 
+    @property
+    def _is_first(self):
+        """Whether nothing was learned yet."""
+        return not self.__sklearn_is_fitted__()
+
+    def _learn_and_transform(self, X, targets, reset):
+        """Learn rows and their targets in order, and transform each."""
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        encode = partial(self._encode, learns=True)
+        return learn(self, X, encode, reset, targets)
+
     @learns
-    def _learn_rows(self, X, learn, reset, targets=None):
+    def _learn_rows(self, X, learn, reset, targets):
         with rollback_on_error(self) as rollbacks:
             rows = self._read(X, reset)
             if targets is not None:
@@ -216,7 +245,8 @@ class StreamTransformer(
         for other in sources[1:]:
             self._check_alike(other)
         fresh, merged = self._fresh(), self._fresh()
-        shards = Shards(members, fresh if start is None else start, None)
+        shares = np.full(len(members), 1.0 / len(members))
+        shards = Shards(members, fresh if start is None else start, shares)
         n_rows = shards.map(lambda each: each.n_samples_seen_)
         if min(n_rows) < n_rows.start:
             raise ValueError(START_IS_NEWER)
@@ -246,175 +276,21 @@ class StreamTransformer(
         """Check that another transformer encodes the same columns."""
 
 
-class TargetTransformer(StreamTransformer):
-    """Base of the transformers that also learn targets, each after its row."""
-
-    @abstractmethod
-    def _wants_targets(self, last):
-        """Whether it learns targets in a pipeline whose last step is `last`."""
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(
-        self,
-        X: TableLike,
-        y: Any = None,
-        *,
-        classes: Labels | None = None,
-    ) -> Self:
-        """Learn rows, and forget what was learned before.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows, in any units.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            Labels or targets, whose means are learned. Without `classes`, numbers are
-            targets and other values are labels.
-        classes : array-like of shape (n_classes,), default=None
-            All classes, if `y` has labels.
-
-        Returns
-        -------
-        self : object
-            The fitted transformer.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
-        """
-        targets = _targets(y, classes)
-        self._learn_rows(X, self._learn, reset=True, targets=targets)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit_transform(
-        self,
-        X: TableLike,
-        y: Any = None,
-        *,
-        classes: Labels | None = None,
-    ) -> Any:
-        """Learn rows, and transform them.
-
-        Means of targets in a row are of earlier rows only: they never know its own
-        target. All else is as from :meth:`transform` after :meth:`fit`.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows, in any units.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`.
-
-        Returns
-        -------
-        Z : array or CSR array of shape (n_samples, n_features_out)
-            The transformed rows.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
-        """
-        targets = _targets(y, classes)
-        return self._with_means_before(X, self._learn_and_transform(X, targets, True))
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(
-        self,
-        X: TableLike,
-        y: Any = None,
-        *,
-        classes: Labels | None = None,
-    ) -> Self:
-        """Learn the next rows.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call counts.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
-        """
-        targets, is_first = _targets(y, classes), self._is_first
-        self._learn_rows(X, self._learn, reset=is_first, targets=targets)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit_transform(
-        self,
-        X: TableLike,
-        y: Any = None,
-        *,
-        classes: Labels | None = None,
-    ) -> Any:
-        """Learn the next rows in order, and transform each as it is learned.
-
-        No row is transformed by later ones, or by its own target: the size of chunks
-        changes nothing.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call counts.
-
-        Returns
-        -------
-        Z : array or CSR array of shape (n_samples, n_features_out)
-            As :meth:`transform` would give for each row right before it is learned.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
-        """
-        targets = _targets(y, classes)
-        return self._learn_and_transform(X, targets, self._is_first)
-
-    @property
-    def _is_first(self):
-        """Whether nothing was learned yet."""
-        return not self.__sklearn_is_fitted__()
-
-    def _learn_and_transform(self, X, targets, reset):
-        """Learn rows and their targets in order, and transform each."""
-        learn = _wrap_method_output(type(self)._learn_rows, "transform")
-        encode = partial(self._encode, learns=True)
-        return learn(self, X, encode, reset=reset, targets=targets)
-
-    def _with_means_before(self, X, Z):
-        """Return the rows of `fit_transform`, from those of a stream."""
-        return Z
-
-
-def _targets(y, classes):
-    """Return targets to learn; None if there are none."""
-    return None if y is None else Targets(y, classes)
-
-
 class FeatureTransformer(StreamTransformer):
-    """Base of the transformers of rows of numbers, where NaN is a missing value."""
+    """Base of the transformers of rows of numbers, where NaN is a missing value.
+
+    The attribute `_state` has all that is learned.
+    """
 
     _reads, _allows_nan = "numbers", True
+
+    @abstractmethod
+    def _new_state(self, n_features):
+        """Return the state before the first row, by the parameters."""
+
+    @abstractmethod
+    def _state_alike(self):
+        """Return a new state that has the structure of a valid one."""
 
     def _read(self, X, reset):
         check_not_masked(X=X)
@@ -425,6 +301,25 @@ class FeatureTransformer(StreamTransformer):
             )
         NamedChunk.name_features(self, X)
         return rows
+
+    def _start(self, rows):
+        self._state = self._new_state(rows.shape[1])
+
+    def _fresh(self):
+        fresh = super()._fresh()
+        fresh._state = self._state.fresh()
+        return fresh
+
+    def _merge_state(self, engine, shards, sources):
+        parts = shards.map(lambda each: each._state)
+        self._state = type(self._state).merged(parts)
+        return [None for _ in sources]
+
+    def _invariants_of_state(self):
+        yield from same_structure(self._state, self._state_alike(), "the state")
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_state")
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

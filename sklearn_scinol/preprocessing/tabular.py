@@ -1,5 +1,6 @@
 """Base of the transformers of tables: how they read and encode them."""
 
+from abc import abstractmethod
 from copy import copy
 from functools import partial
 from typing import Any
@@ -7,19 +8,20 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._typing import Labels, TableLike, _fit_context
 from .._validation import check_not_masked, names_error
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.row_by_row import SparseRow, row_of
 from ..tables.columns import COMBINED_KINDS
-from ..tables.dense import SMOOTH, DenseView
+from ..tables.dense import SMOOTH, DenseView, Targets
 from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
 from ..tables.row_encoder import row_encoder
 from ..transforms.bins import N_QUANTILES, N_SAMPLES
 from ..views import TableRows
-from .stream import TargetTransformer
+from .stream import StreamTransformer
 
 # Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
@@ -37,7 +39,7 @@ DEFAULTS = {
 }
 
 
-class TableTransformer(TargetTransformer):
+class TableTransformer(StreamTransformer):
     """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
     For those that a subclass does not have, `DEFAULTS` stand.
@@ -46,6 +48,48 @@ class TableTransformer(TargetTransformer):
     _reads = "tables"
 
     _dense: Any = None
+
+    @abstractmethod
+    def _wants_targets(self, last):
+        """Whether it learns targets in a pipeline whose last step is `last`."""
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Any:
+        """Learn rows, and transform them.
+
+        Means of targets in a row are of earlier rows only: they never know its own
+        target. All else is as from :meth:`transform` after :meth:`fit`.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows, in any units.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+            The transformed rows.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        targets = self._targets(y, classes)
+        return self._with_means_before(X, self._learn_and_transform(X, targets, True))
+
+    def _with_means_before(self, X, Z):
+        """Return the rows of `fit_transform`, from those of a stream."""
+        return Z
+
+    def _targets(self, y, classes):
+        return None if y is None else Targets(y, classes)
 
     def _option(self, name):
         """Return a parameter, or what stands for it."""

@@ -27,6 +27,10 @@ class StandardTransform(Part):
         self.units = FeatureUnits(n_features)
         self.moments = np.zeros((3, n_features))
 
+    def fresh(self):
+        """Return a transform of these features before the first row."""
+        return StandardTransform(self.moments.shape[1])
+
     def learn(self, engine, X):
         """Learn from rows in order, and transform each; values are finite or NaN."""
         is_missing = np.isnan(X)
@@ -64,7 +68,7 @@ class StandardTransform(Part):
     @classmethod
     def merged(cls, shards):
         """Merge transforms of several parts of the rows."""
-        merged = cls(shards.start.moments.shape[1])
+        merged = shards.start.fresh()
         merged.units, scales = FeatureUnits.merged(shards.map(lambda each: each.units))
         scales = [merged.units.scales_of(shards.start.units), *scales]
 

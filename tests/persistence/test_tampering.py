@@ -44,14 +44,14 @@ CHANGES = {
     "limits": ("scinol2-clipped", "_model.features.limits.ratio", lambda _: np.nan),
     "newton": ("online_newton", "_model.arrays", lambda a: (a[0], first_row(a[1]))),
     "origin": ("online_newton", "_model.origin", first_row),
-    "bins": ("bins", "0._bins.edges", lambda a: a[:, :-2].copy()),
-    "fourier": ("fourier", "0._fourier.directions", first_row),
+    "bins": ("bins", "0._state.edges", lambda a: a[:, :-2].copy()),
+    "fourier": ("fourier", "0._state.directions", first_row),
     "directions": (
         "online_newton-random_features",
         "_model.fourier.directions",
         lambda a: a[:, :1].copy(),
     ),
-    "no directions": ("fourier", "0._fourier.directions", lambda a: a[:0].copy()),
+    "no directions": ("fourier", "0._state.directions", lambda a: a[:0].copy()),
     "kernel": ("kernel", "_model.kernel", lambda _: {}),
     "kernel-parameters": (
         "kernel-sparse",

@@ -66,7 +66,7 @@ def test_codes(n_samples, n_quantiles):
     assert [edges.size > 0 for edges in binner.edges_] == [True] * 2 + [False] * 2 + [
         True
     ] * 2
-    assert all(np.all(holds) for _, holds in binner._bins.invariants())
+    assert all(np.all(holds) for _, holds in binner._state.invariants())
 
 
 @pytest.mark.parametrize("size", [1, 7, 49, 51])
@@ -75,7 +75,7 @@ def test_chunks_do_not_matter(size):
     whole, parts = OnlineBinner().partial_fit(X), OnlineBinner()
     for start in range(0, len(X), size):
         parts.partial_fit(X[start : start + size])
-        assert all(np.all(holds) for _, holds in parts._bins.invariants())
+        assert all(np.all(holds) for _, holds in parts._state.invariants())
     assert_identical(vars(parts), vars(whole))
     assert parts.n_samples_seen_ == len(X)
 
