@@ -18,21 +18,9 @@ from sklearn.base import is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from .. import (
-    AdaFTRLClassifier,
-    AdaFTRLRegressor,
-    AdaImplicitClassifier,
-    AdaImplicitRegressor,
-    DFEGClassifier,
-    DFEGRegressor,
-    HedgeClassifier,
-    HedgeRegressor,
-    OnlineConformalRegressor,
-    OnlineNewtonClassifier,
-    OnlineNewtonRegressor,
-    ScInOLClassifier,
-    ScInOLRegressor,
-)
+import sklearn_scinol
+
+from .. import OnlineConformalRegressor
 from ..estimators.regressor import with_quantiles
 from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
@@ -62,14 +50,14 @@ from .common import (
 )
 from .scores import RunningTable, print_scores, score_test
 
-#: Classifier and regressor of each family.
+#: Beginning of the names of classifier and regressor of each family.
 FAMILIES = {
-    "hedge": (HedgeClassifier, HedgeRegressor),
-    "scinol": (ScInOLClassifier, ScInOLRegressor),
-    "newton": (OnlineNewtonClassifier, OnlineNewtonRegressor),
-    "implicit": (AdaImplicitClassifier, AdaImplicitRegressor),
-    "dfeg": (DFEGClassifier, DFEGRegressor),
-    "adaftrl": (AdaFTRLClassifier, AdaFTRLRegressor),
+    "hedge": "Hedge",
+    "scinol": "ScInOL",
+    "newton": "OnlineNewton",
+    "implicit": "AdaImplicit",
+    "dfeg": "DFEG",
+    "adaftrl": "AdaFTRL",
 }
 
 #: Maximum number of distinct whole numbers that are taken for classes.
@@ -354,8 +342,9 @@ def _new_model(arguments, known):
             f"The target {arguments.target!r} holds classes, which have no intervals: "
             "pass --task regression if these are amounts."
         )
-    classifier, regressor = FAMILIES[arguments.estimator or "hedge"]
-    estimator = regressor() if task == "regression" else classifier()
+    family = FAMILIES[arguments.estimator or "hedge"]
+    kind = "Regressor" if task == "regression" else "Classifier"
+    estimator = getattr(sklearn_scinol, f"{family}{kind}")()
     if arguments.confidence_level:
         estimator = OnlineConformalRegressor(
             estimator, confidence_level=arguments.confidence_level
