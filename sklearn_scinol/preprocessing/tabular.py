@@ -322,13 +322,8 @@ class TableTransformer(StreamTransformer):
         yield "the state is an encoding", type(self._encoding) is Encoding
         late = self._encoding.late
         yield "late columns have kinds", late.items() <= self.kinds_.items()
-        early = {name: kind for name, kind in self.kinds_.items() if name not in late}
-        expected = Encoding(early, [], 1, 1, 1, 1)
-        of_state, fresh = (
-            [(type(each), each.names) for each in encoding.groups if not each.is_late]
-            for encoding in (self._encoding, expected)
-        )
-        yield "the encoding has the kinds of the columns", of_state == fresh
+        has_kinds = self._encoding.first_kinds == self._first_kinds
+        yield "the encoding has the kinds of the columns", has_kinds
         if self._dense is None:
             yield "dense rows have a dense view", bool(self.sparse_output)
         else:

@@ -19,8 +19,11 @@ from .strings import Strings, unique
 # Maximum number of columns for the values of a column, which dates have.
 MAX_VALUES = Dates.n_values_each
 
-# Maximum number of columns for the codes of a column, in models from files.
-MAX_ROOM = 2**24
+# Maximum of the sizes of vocabularies and bins, in models from files.
+MAX_SIZE = 2**15
+
+# Attributes that follow from the kinds of columns.
+FROM_KINDS = "n_values", "room", "missing", "n_named_columns", "value_columns"
 
 
 class Encoding(Part):
@@ -53,8 +56,6 @@ class Encoding(Part):
     value_columns : ndarray of int
         The columns of the values of all groups, one after the other.
     """
-
-    late: dict = {}  # version 0.2.0 saved none
 
     def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
         self.interactions = interactions
@@ -94,6 +95,14 @@ class Encoding(Part):
         for name, kind in kinds.items():
             names_of_kind[kind].append(name)
         return [makers[kind](names) for kind, names in names_of_kind.items() if names]
+
+    @property
+    def first_kinds(self):
+        """Kinds of the columns by their first values: None for late ones."""
+        kind_of = {group: kind for kind, group in GROUPS.items()}
+        early = [group for group in self.groups if not group.is_late]
+        known = {name: kind_of[type(group)] for group in early for name in group.names}
+        return known | dict.fromkeys(self.late)
 
     def with_kinds(self, kinds, n_rows):
         """Return an encoding that knows the kinds of more late columns.
@@ -334,57 +343,32 @@ class Encoding(Part):
         return moves.placement()
 
     def invariants(self):
-        """Yield what holds between two calls."""
-        early = [group for group in self.groups if not group.is_late]
-        n_values = sum(group.n_values for group in early)
-        start = n_values + MAX_VALUES * len(self.late)
-        for group in self.groups:
-            name = f"the {type(group).__name__}"
-            yield from same_structure(group, group.fresh(), name)
-        for group in early:
-            yield "groups of columns follow one another", group.start == start
-            start += group.n_codes
-        if self.late:
-            yield from self._invariants_of_late(n_values, start)
-            start += self.room * len(self.late)
-        yield "hashed columns come last", self.n_named_columns == start
-        fresh = HashedColumns(len(self.hashed.first))
-        yield from same_structure(self.hashed, fresh, "the hashed columns")
-        names = {name for group in self.groups for name in group.names}
+        """Yield what holds between two calls: all but what is learned follows."""
+        n_named, n_samples, n_quantiles = self.sizes
+        for size in self.sizes:
+            yield "sizes are numbers", is_count(size, 1)
+            yield "sizes are at most their limit", size <= MAX_SIZE
+        n_hashed = len(self.hashed.first)
+        first = self.first_kinds, self.interactions, n_hashed
+        fresh = Encoding(*first, n_named, n_samples, n_quantiles)
+        fresh = fresh.with_kinds(self.late, 0)
+        for name in FROM_KINDS:
+            value, expected = getattr(self, name), getattr(fresh, name)
+            yield from same_structure(value, expected, name)
+            yield f"{name} follows from the kinds", np.array_equal(value, expected)
+        yield "each kind has a group", len(self.groups) == len(fresh.groups)
+        for group, expected in zip(self.groups, fresh.groups, strict=True):
+            name = f"the {type(expected).__name__}"
+            yield from same_structure(group, expected, name)
+            yield f"{name} has its place", group.start == expected.start
+            places = np.array_equal(group.places, expected.places)
+            yield f"{name} has its places", places
+        yield from same_structure(self.hashed, fresh.hashed, "the hashed columns")
         for together in self.interactions:
-            yield "combined columns exist", names.issuperset(together)
-
-    def _invariants_of_late(self, n_values, start):
-        """Yield invariants of late columns, which come after all others."""
-        n_late = len(self.late)
-        yield "room is a number of columns", is_count(self.room, 1)
-        yield "room is at most its limit", self.room <= MAX_ROOM
-        yield "there are three sizes", len(self.sizes) == 3
-        yield "sizes are numbers", all(map(is_count, self.sizes))
-        yield "sizes fit into the room", max(self.sizes[0], self.sizes[2]) <= self.room
-        before, room = self._room_of_any_kind()
-        yield "room is that of the widest kind", self.room == room
-        missing = start + before + room * np.arange(n_late)
-        yield "missing has its places", _are_equal(self.missing, missing)
-        yield "values come first", self.n_values == n_values + MAX_VALUES * n_late
-        groups = [group for group in self.groups if group.is_late]
-        for group, fresh in zip(groups, self._groups_of(self.late), strict=True):
-            yield "late columns have their kind", type(group) is type(fresh)
-            yield "late columns have their names", group.names == fresh.names
-            yield from same_structure(group, fresh, f"the late {type(group).__name__}")
-            places = self._places_of(group)
-            yield "late columns have their places", _are_equal(group.places, places)
-        columns = self._columns_of_values(n_values)
-        yield "values have their columns", _are_equal(self.value_columns, columns)
+            yield "combined columns exist", first[0].keys() >= {*together}
 
     def _undo(self, X):
         return partial(forget_row_encoder, self)
-
-
-def _are_equal(state, expected):
-    """Whether a state is an array of integers with the expected values."""
-    is_array = isinstance(state, np.ndarray) and state.dtype == expected.dtype
-    return is_array and np.array_equal(state, expected)
 
 
 def _hstack(blocks, n_rows, dtype):
