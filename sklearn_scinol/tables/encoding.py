@@ -270,7 +270,7 @@ class Encoding(Part):
             columns = np.r_[value : value + MAX_VALUES, code : code + self.room]
             names[columns] = [f"{name}_column{k}" for k in range(columns.size)]
         names[self.n_named_columns :] = hashed
-        values, own = self.value_columns if self.late else np.arange(self.n_columns), []
+        values, own = self.value_columns, []
         for group in self.groups:
             of_group, values = values[: group.n_values], values[group.n_values :]
             names[of_group] = group.value_names()

@@ -74,9 +74,8 @@ class RowEncoder:
         self._hashed, self._n_named = encoding.hashed, encoding.n_named_columns
         self.n_columns = encoding.n_columns
         self._parts = [PARTS[type(each)](each, engine) for each in encoding.groups]
-        n_values = sum(group.n_values for group in encoding.groups)
-        columns = encoding.value_columns if encoding.late else np.arange(n_values)
-        self._value_columns, self._is_late = columns.tolist(), bool(encoding.late)
+        self._value_columns = encoding.value_columns.tolist()
+        self._is_late = bool(encoding.late)
         self._groups, self._dense_columns = encoding.groups, None
 
     def read(self, row, learns):

@@ -97,11 +97,8 @@ def table_terms(engine, encoding, coef):
     """
     terms, n_before = [], 0
     remembered = _Remembered(engine, encoding.hashed, coef[encoding.n_named_columns :])
-    value_columns = np.arange(encoding.n_values)
-    if encoding.late:
-        value_columns = encoding.value_columns
     for group in encoding.groups:
-        columns = value_columns[n_before : n_before + group.n_values]
+        columns = encoding.value_columns[n_before : n_before + group.n_values]
         n_before += group.n_values
         slopes = coef[columns].reshape(len(group.names), -1)
         if make := MAKERS.get(type(group)):

@@ -426,19 +426,6 @@ def test_kinds_that_some_have_found(n_start):
     assert [model.kinds_["rooms"] for model in models] == [None, "number", None]
 
 
-def test_encoders_that_version_0_2_0_has_saved():
-    """They know nothing of columns whose kind is found later."""
-    rows = flats(20, rooms=float)
-    old, new = (deepcopy(UNDECIDED).partial_fit(rows) for _ in range(2))
-    for name in "late", "sizes", "n_values", "room", "missing", "value_columns":
-        delattr(old._encoding, name)
-    for of_both in ([old, new], [new, old]):
-        assert merge_models(of_both).n_samples_seen_ == 40
-    assert merge_models([old, old], start=old).n_samples_seen_ == 20
-    assert (old.transform(rows) != new.transform(rows)).nnz == 0
-    assert [*old.get_feature_names_out()] == [*new.get_feature_names_out()]
-
-
 def test_kinds_that_contradict_each_other():
     start = deepcopy(UNDECIDED).partial_fit(flats(1))
     models = [
