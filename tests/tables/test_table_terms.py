@@ -259,6 +259,10 @@ def test_order_and_what_is_not_shown():
     assert max(smaller) <= variations[-1]
     pairs = ["city & flag", "age & city", "gain & flag & city"]
     assert display.not_shown == [*pairs, "2 smaller terms"]
+    ((low, high),) = limits_of_terms(display)
+    values = np.concatenate([[0.0, t.missing, *t.values] for t in display.terms])
+    margin = 0.05 * np.ptp(values)
+    assert_allclose((low, high), (values.min() - margin, values.max() + margin))
     note = display.figure_.get_supxlabel()
     assert note.replace("\n", " ") == (
         "dots: numbers that recur; red: missing value; not shown: city & flag, "
@@ -275,18 +279,6 @@ def test_pools_are_not_shown():
         assert model.plot_terms(["age"]).not_shown == ["dense view", *expected]
     model = learned(HedgeRegressor(), table(60), interactions=None)
     assert model.plot_terms(["age"]).not_shown == ["dense view"]
-
-
-def test_experts_without_coefficients_are_named():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
-    names = [
-        expert.name
-        for expert in model._model.experts
-        if not hasattr(expert.estimator, "coef_") and expert.is_pooled
-    ]
-    assert "neighbors-1" in names
-    assert model._not_in_coef == [*names, "pools"]
 
 
 @pytest.mark.parametrize("output", [0, 1, 2])
@@ -334,15 +326,6 @@ def limits_of_terms(display):
     }
 
 
-def test_common_scale():
-    model = learned(ScInOLClassifier(), table(300))
-    display = model.plot_terms()
-    ((low, high),) = limits_of_terms(display)
-    values = np.concatenate([[0.0, t.missing, *t.values] for t in display.terms])
-    margin = 0.05 * np.ptp(values)
-    assert_allclose((low, high), (values.min() - margin, values.max() + margin))
-
-
 def overlapping_labels(figure):
     """Return labels of ticks of one axis that overlap each other."""
     figure.canvas.draw()
@@ -366,24 +349,6 @@ def overlapping_labels(figure):
                 if box.overlaps(other_box)
             ]
     return found
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("scale", [1e-7, 1.0, 3e3, 1e5, 1e9])
-def test_labels_do_not_overlap(scale):
-    random = np.random.default_rng(0)
-    rows = table(400)
-    for row in rows:
-        row["noise"] = scale * random.normal(10)
-        row["city"] = row["city"] and f"a city with a long name {row['city']}"
-    model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
-    model.partial_fit(rows, [scale * (row["age"] or 0.0) for row in rows])
-    figure = model.plot_terms().figure_
-    assert not overlapping_labels(figure)
-    X = random.normal(100 * scale, 30 * scale, size=(400, 4))
-    model = ScInOLRegressor(additive=True, interactions=True)
-    model.partial_fit(X, scale * X[:, 0])
-    assert not overlapping_labels(model.plot_terms().figure_)
 
 
 @pytest.mark.slow
