@@ -4,6 +4,8 @@ import json
 import re
 from functools import partial
 
+import numpy as np
+
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
 from .arrow import pa, pj
@@ -18,8 +20,11 @@ MAX_JSON_DEPTH = 100
 
 TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
 
-#: Turns square brackets into braces; deletes all but braces, quotes and ends of lines.
-BRACKETS = bytes.maketrans(b"[]", b"{}")
+#: Change of the depth by each byte.
+STEPS = np.zeros(256, np.int8)
+STEPS[[*b"[{"]], STEPS[[*b"]}"]] = 1, -1
+
+#: What neither changes the depth nor ends strings.
 NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 
 #: A string, whose letters are deleted; one that is never closed ends with its line.
@@ -169,17 +174,10 @@ def _is_deep(block):
     """Whether JSON is nested too deep, at least up to its first error."""
     if b"[" not in block and block.count(b"{") <= block.count(b"}\n{") + 1:
         return False  # each object begins where the one before ends
-    brackets = (
-        _without_escapes(block)
-        .translate(BRACKETS, NO_BRACKETS)
-        .replace(b'""', b"")  # most strings
-    )
-    brackets = STRING.sub(b"", brackets).translate(None, b"\r\n")
-    depth = 0
-    while b"{}" in brackets and depth <= MAX_JSON_DEPTH:
-        brackets = brackets.replace(b"{}", b"")  # the innermost ones
-        depth += 1
-    return depth + brackets.count(b"{") > MAX_JSON_DEPTH
+    brackets = _without_escapes(block).translate(None, NO_BRACKETS)
+    brackets = STRING.sub(b"", brackets.replace(b'""', b""))  # most strings
+    steps = STEPS[np.frombuffer(brackets, np.uint8)]
+    return steps.cumsum(dtype=int).max(initial=0) > MAX_JSON_DEPTH
 
 
 def _has_null_row(block):

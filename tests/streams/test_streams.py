@@ -38,7 +38,6 @@ from sklearn_scinol.streams import (
     read_table,
     text,
 )
-from sklearn_scinol.streams.columns import Roles, check_names
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
@@ -257,40 +256,11 @@ def test_chunks_of_a_table_are_not_copied(tmp_path):
 # Wide files.
 
 
-class Name(str):
-    """Counts how often names are compared."""
-
-    n_compared = 0
-    __hash__ = str.__hash__
-
-    def __eq__(self, other):
-        Name.n_compared += 1
-        return str(self) == str(other)
-
-
-def test_names_of_columns_are_compared_once(monkeypatch):
-    monkeypatch.setattr(Name, "n_compared", 0)
-    n_columns = 300
-
-    def names():
-        return [Name(f"c{j}") for j in range(n_columns)]
-
-    check_names(names(), names(), "a.csv", "b.csv")
-    roles = Roles.choose(names(), names()[1:], None, None, "a.csv")
-    assert len(roles.features) == n_columns - 1
-    assert Name.n_compared <= 10 * n_columns
-
-
 def test_message_about_many_columns_is_short(tmp_path):
     first = lines(tmp_path / "a.csv", ",".join(f"c{j}" for j in range(500)))
     second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
-    for words, options in (
-        (f"{second} has other columns than {first}: it does not have 'c0' and", {}),
-        (f"target='y': {first} has no column 'y' (columns: 'c0', ", {"target": "y"}),
-        (f"{first} has no column 'y' (columns: 'c0', ", {"columns": ["y"]}),
-        ("csv has no column 'y' (columns: ", {"column_types": {"y": "string"}}),
-    ):
-        assert words in refusal([first, second], ValueError, **options)
+    words = f"{second} has other columns than {first}: it does not have 'c0' and"
+    assert words in refusal([first, second])
 
 
 @pytest.mark.parametrize(("max_bytes", "n_rows"), [(2**20, 10), (5000, 5)])
@@ -434,18 +404,19 @@ def test_values_in_quotes(end, tmp_path, small_blocks):
 
 
 def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
+    file = lines(tmp_path / "header.csv", '"x,y', "1,2")
+    assert refusal(file) == f"The header of {file} has a quote left open."
     monkeypatch.setattr(text, "MAX_QUOTED", 100)
-    rows = [f"{i},s" for i in range(90)]
-    rows[40] = '40,"s'
-    rows[88] = '88,"s'
+    rows, bad = [f"{i},s" for i in range(90)], [0, 40, 88]
+    for i in bad:
+        rows[i] = f'{i},"s'
     file = lines(tmp_path / "rows.csv", "x,s", *rows)
     stream = read_table(file, on_bad_row="skip")
-    expected = [i for i in range(90) if i not in (40, 88)]
+    expected = [i for i in range(90) if i not in bad]
     assert whole(stream)["x"].to_pylist() == expected
     reason = "cannot be read: a quote is never closed"
-    assert [(bad.row, bad.text, bad.reason) for bad in stream.bad_rows] == [
-        (41, '40,"s', reason),
-        (89, '88,"s', reason),
+    assert [(each.row, each.text, each.reason) for each in stream.bad_rows] == [
+        (i + 1, f'{i},"s', reason) for i in bad
     ]
 
 
@@ -584,6 +555,12 @@ def test_remedies(tmp_path):
         ReadError, match=r"column 'x' that is not UTF-8: pass encoding="
     ):
         list(read_table(file))
+    file = write_text(tmp_path / "rows.jsonl", b'{"s": "a"}\n{"s": "\xe9"}\n')
+    with pytest.raises(ReadError, match=r"Row 2 of .* that is not UTF-8: pass enc"):
+        list(read_table(file))
+    file = lines(tmp_path / "rows.jsonl", *['{"x": 1}'] * 200, '{"x": "q"}')
+    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\}, or"):
+        list(read_table(file))
     file = lines(tmp_path / "rows.svm", "1 0:1")
     with pytest.raises(ReadError, match="pass zero_based=True, or on_bad_row"):
         list(read_table(file))
@@ -682,22 +659,6 @@ def test_all_rows_of_json_are_bad(row, reason, tmp_path):
     assert refusal(file) == expected
 
 
-@pytest.mark.parametrize(
-    ("rows", "has_null"),
-    [
-        (b"null", True),
-        (b" null {}", True),
-        (b"{}null", True),
-        (b'{"x": ": null"}\n null\n', True),
-        (b'{"x": null, "y": [null, null]}\n', False),
-        (b'{"x": "} null"}\n', False),
-        (b'{"x": "\\"} null"}\n', False),
-    ],
-)
-def test_null_rows(rows, has_null):
-    assert json_lines._has_null_row(rows) == has_null
-
-
 def test_null_ends_no_process(tmp_path):
     file = lines(tmp_path / "rows.jsonl", "null", '{"x": [null,', "null]}", '{"s": 1}')
     assert whole(read_table(file, on_bad_row="skip"))["s"].to_pylist() == [1.0]
@@ -742,43 +703,28 @@ def test_brackets_and_nulls_in_strings_are_text(tmp_path):
     assert whole(read_table(file))["s"].to_pylist() == words
 
 
-@given(st.lists(st.sampled_from(["[", "]", "{", "}", '"', "\\", "\n", "a", '\\"'])))
-def test_depth_of_any_json(pieces):
-    """What a parser gets to see, up to the first error, is no deeper than allowed."""
-    deepest, open_ones, is_string, letters = 0, [], False, iter("".join(pieces))
-    for letter in letters:
-        if is_string:
-            if letter == "\n":
-                break
-            is_string = letter != '"'
-            if letter == "\\" and next(letters, "\n") == "\n":
-                break
-        elif letter in "[{":
-            open_ones.append({"[": "]", "{": "}"}[letter])
-            deepest = max(deepest, len(open_ones))
-        elif letter in "]}":
-            if not open_ones or open_ones.pop() != letter:
-                break
-        elif letter == "\\":
-            break
-        else:
-            is_string = letter == '"'
-    else:
-        is_whole = not (is_string or open_ones)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(json_lines, "MAX_JSON_DEPTH", deepest)
-            assert not (is_whole and json_lines._is_deep("".join(pieces).encode()))
-    if deepest > 1:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(json_lines, "MAX_JSON_DEPTH", deepest - 1)
-            assert json_lines._is_deep("".join(pieces).encode())
+@given(
+    st.recursive(
+        st.text('[]{}"\\\n'),
+        lambda value: st.lists(value) | st.dictionaries(st.text('[]{}"\\'), value),
+    ),
+    st.text('[]{}"\\\n'),
+)
+def test_depth_of_any_json(value, end):
+    """Whatever follows, JSON is as deep as its values up to there."""
 
+    def depth_of(value):
+        values = value.values() if isinstance(value, dict) else value
+        is_text = isinstance(value, str)
+        return 0 if is_text else 1 + max(map(depth_of, values), default=0)
 
-def test_text_of_json_that_is_not_utf8(tmp_path):
-    content = b'{"s": "a"}\n{"s": "\xe9"}\n'
-    file = write_text(tmp_path / "rows.jsonl", content)
-    with pytest.raises(ReadError, match=r"Row 2 of .* has text that is not UTF-8"):
-        list(read_table(file))
+    depth = depth_of(value)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_lines, "MAX_JSON_DEPTH", depth)
+        assert not json_lines._is_deep(json.dumps(value).encode())
+        patch.setattr(json_lines, "MAX_JSON_DEPTH", depth - 1)
+        rows = f"{json.dumps(value)}\n{end}".encode()
+        assert json_lines._is_deep(rows) or depth < 2
 
 
 def test_bad_rows_of_libsvm(tmp_path):
@@ -790,13 +736,15 @@ def test_bad_rows_of_libsvm(tmp_path):
         "nan 2:1",
         "1 3:1 2:1",
         "0 2:1",
+        "0 1:inf",
     )
     stream = read_table(file, on_bad_row="skip")
     ((X, y),) = stream
     np.testing.assert_array_equal(X.toarray(), [[1, 0], [0, 1]])
     np.testing.assert_array_equal(y, [1, 0])
-    assert [bad.row for bad in stream.bad_rows] == [2, 3, 4]
+    assert [bad.row for bad in stream.bad_rows] == [2, 3, 4, 6]
     assert stream.bad_rows[1].reason == "has the target nan"
+    assert stream.bad_rows[3].reason == "has a feature that is not finite"
 
 
 @pytest.mark.parametrize("ending", [".parquet", ".feather", ".arrows"])
@@ -961,15 +909,6 @@ def test_folders_of_keys(tmp_path):
 # CSV that is damaged.
 
 
-def test_quote_left_open_in_the_first_row(tmp_path):
-    file = lines(tmp_path / "rows.csv", "a,b", '"open,x', *["2,y", "3,z"] * 100)
-    stream = read_table(file, target="b", on_bad_row="skip")
-    ((X, y),) = stream
-    assert X["a"].to_pylist() == [2.0, 3.0] * 100
-    assert y.tolist() == ["y", "z"] * 100
-    assert [(bad.row, bad.text) for bad in stream.bad_rows] == [(1, '"open,x')]
-
-
 def test_columns_without_a_name(tmp_path):
     file = lines(tmp_path / "rows.csv", "a,b,,", "1,x,,", "2,y,,")
     assert "has columns without a name: pass columns= with" in refusal(file, target="b")
@@ -1013,15 +952,6 @@ def test_bytes_that_an_encoding_does_not_have(encoding, tmp_path, small_blocks):
     assert "pass encoding=, such as 'latin-1', or" in refusal(file, encoding=encoding)
 
 
-def test_infinite_features_of_libsvm(tmp_path):
-    file = lines(tmp_path / "rows.svm", "1 1:1", "0 1:inf", "1 2:nan", "0 2:2")
-    stream = read_table(file, on_bad_row="skip")
-    ((X, _),) = stream
-    np.testing.assert_array_equal(X.toarray(), [[1, 0], [0, 2]])
-    assert [bad.row for bad in stream.bad_rows] == [2, 3]
-    assert stream.bad_rows[0].reason == "has a feature that is not finite"
-
-
 # JSON: types, late keys, and what is not an object a line.
 
 
@@ -1048,13 +978,6 @@ def test_column_types_of_json(tmp_path):
     assert "pass column_types={'x': 'string'}" in said
     read = whole(read_table(file, target="y", column_types={**types, "x": "string"}))
     assert read["x"].to_pylist() == [" 1.5 ", "2", "", "1_000"]
-
-
-def test_remedy_for_json(tmp_path):
-    file = lines(tmp_path / "rows.jsonl", *['{"x": 1}'] * 200, '{"x": "q"}')
-    assert "pass column_types={'x': 'string'}" in refusal(file)
-    read = whole(read_table(file, column_types={"x": "string"}))
-    assert read["x"].to_pylist() == ["1"] * 200 + ["q"]
 
 
 def test_key_that_comes_late(tmp_path, small_blocks):
@@ -1216,11 +1139,6 @@ def test_header_that_is_not_utf8(encoding, tmp_path):
     assert whole(read_table(file, encoding=encoding)).column_names == ["é", "y"]
 
 
-def test_header_with_an_open_quote(tmp_path):
-    file = lines(tmp_path / "rows.csv", '"x,y', "1,2")
-    assert refusal(file) == f"The header of {file} has a quote left open."
-
-
 def test_row_that_never_ends(tmp_path, monkeypatch):
     set_block_bytes(monkeypatch, 100)
     monkeypatch.setattr(text, "MAX_BLOCK_BYTES", 100)
@@ -1236,30 +1154,16 @@ def test_row_that_never_ends(tmp_path, monkeypatch):
         ({"read_ahead": -1}, ValueError, "read_ahead == -1"),
         ({"on_bad_row": "ignore"}, ValueError, "on_bad_row must be one of"),
         ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
-        ({"chunk_rows": 10**19}, ValueError, "chunk_rows == 10000000000000000000"),
         ({"read_ahead": 10**19}, ValueError, "read_ahead == 10000000000000000000"),
         ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is not a text enc"),
-        ({"encoding": "rot13"}, ValueError, "encoding='rot13' is not a text encoding"),
-        ({"encoding": "zlib"}, ValueError, "encoding='zlib' is not a text encoding"),
-        (
-            {"encoding": "undefined"},
-            ValueError,
-            "encoding='undefined' is not a text enc",
-        ),
-        ({"encoding": "a\0b"}, ValueError, "is not a text encoding"),
         ({"null_values": "?"}, TypeError, "null_values must be a list"),
         ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
     ],
 )
 def test_bad_options(options, error, words, tmp_path):
     file = lines(tmp_path / "rows.csv", "x,y", "1,2")
-    assert words in refused_words(file, error, options)
-
-
-def refused_words(file, error, options):
-    with pytest.raises(error) as refused:
+    with pytest.raises(error, match=words):
         read_table(file, **options)
-    return str(refused.value)
 
 
 def test_pyarrow_is_missing(monkeypatch, tmp_path):
@@ -1323,12 +1227,6 @@ def test_iteration_that_is_abandoned(ending, tmp_path, small_blocks):
             raise KeyboardInterrupt
 
 
-def test_several_iterations_at_once(tmp_path, small_blocks):
-    stream = read_table(write_csv(tmp_path / "rows.csv", table()), chunk_rows=9)
-    for one, other in zip(stream, stream, strict=True):
-        assert one.equals(other)
-
-
 @pytest.mark.thorough
 def test_interpreter_that_ends(tmp_path):
     """It does so at once while there is more to read."""
@@ -1360,19 +1258,6 @@ def test_threads_of_pyarrow_hold_nothing_of_python(tmp_path, monkeypatch):
         assert whole(read_table(file)).num_rows == N_ROWS
 
 
-@pytest.mark.parametrize("n_threads", [0, 1, 4])
-def test_map_ahead_keeps_the_order_and_raises_in_its_turn(n_threads):
-    def reciprocal(number):
-        return 1 / number
-
-    numbers = [*range(1, 30), 0, 5]
-    answers = ahead.map_ahead(reciprocal, iter(numbers), n_threads)
-    for number in numbers[:29]:
-        assert next(answers) == 1 / number
-    with pytest.raises(ZeroDivisionError):
-        next(answers)
-
-
 # The whole program.
 
 
@@ -1394,29 +1279,3 @@ def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):
         assert result.scores == expected.scores
         assert list(result.estimator.feature_names_in_) == names
     np.testing.assert_array_equal(result.estimator.coef_, expected.estimator.coef_)
-
-
-def test_from_libsvm_to_scores(tmp_path):
-    rows = [f"{i % 2} 1:{i} 3:{(i % 2) - 0.5}" for i in range(50)]
-    file = lines(tmp_path / "rows.svm", *rows)
-    result = progressive_validation(ScInOLClassifier(), read_table(file))
-    assert result.scores["accuracy"] > 0.9
-
-
-def test_stream_that_fails_has_the_scores_so_far(tmp_path):
-    good = [f"{i},{i % 2}" for i in range(50)]
-    file = lines(tmp_path / "rows.csv", "x,y", *good, "q,1")
-    stream = read_table(file, target="y", chunk_rows=20, column_types={"x": "float64"})
-    model = ScInOLClassifier()
-    with pytest.raises(ReadError, match="Row 51 of") as error:
-        progressive_validation(model, stream)
-    assert error.value.result.n_samples[-1] == model.n_samples_seen_ == 40
-
-
-def test_stream_with_weights_and_skipped_rows(tmp_path):
-    rows = [f"{i},{i / 3},{i % 3}" for i in range(30)] + ["1,2", "1,2,-1"]
-    file = lines(tmp_path / "rows.csv", "x,y,w", *rows)
-    stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
-    result = progressive_validation(ScInOLRegressor(), stream)
-    assert result.n_samples[-1] == 20
-    assert stream.n_bad_rows == 2
