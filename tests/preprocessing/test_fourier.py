@@ -7,27 +7,15 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.kernel_approximation import RBFSampler
-from sklearn.utils.estimator_checks import parametrize_with_checks
-from support.comparisons import assert_identical
-from support.copies import mapped, saved
 from support.naive_fourier import FourierFeatures
 from support.registry import seeds
 
-from sklearn_scinol import OnlineNewtonClassifier, config_context
+from sklearn_scinol import OnlineNewtonClassifier
 from sklearn_scinol.merging import merge_models
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import RandomFourierFeatures
-
-
-@pytest.mark.cases(150)
-@parametrize_with_checks(
-    [RandomFourierFeatures(), RandomFourierFeatures(0.5, 3, random_state=0)]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def rows(n=60, d=5, seed=0):
@@ -67,23 +55,6 @@ def test_features(n_components, gamma, engine):
     assert_allclose(fourier.random_offset_, angles)
     assert fourier.n_samples_seen_ == len(X)
     assert all(np.all(holds) for _, holds in fourier._invariants())
-
-
-@pytest.mark.parametrize("size", [1, 7, 30, 59])
-def test_chunks_do_not_matter(size, engine):
-    X = rows()
-    whole, parts = (RandomFourierFeatures(random_state=0) for _ in range(2))
-    Z = whole.partial_fit_transform(X)
-    for start in range(0, len(X), size):
-        chunk = slice(start, start + size)
-        if start:
-            assert_array_equal(parts.transform(X[start:][:1]), Z[start:][:1])
-        assert_array_equal(parts.partial_fit_transform(X[chunk]), Z[chunk])
-        assert all(np.all(holds) for _, holds in parts._invariants())
-    assert_identical(vars(parts), vars(whole))
-    new = rows(20, seed=1)
-    alone = [whole.transform(x[np.newaxis]) for x in new]
-    assert_array_equal(np.vstack(alone), whole.transform(new))
 
 
 @pytest.mark.cases(20)
@@ -195,16 +166,6 @@ def test_directions_are_drawn_once():
     assert_array_equal(again.random_weights_, other.random_weights_)
 
 
-@pytest.mark.parametrize("copy", [saved, mapped])
-def test_copies_go_on(copy, tmp_path, engine):
-    X = rows()
-    original = RandomFourierFeatures().partial_fit(X[:20])
-    revived = copy(original, tmp_path / "fourier")
-    assert_array_equal(revived.transform(X), original.transform(X))
-    Z = original.partial_fit_transform(X[20:])
-    assert_array_equal(revived.partial_fit_transform(X[20:]), Z)
-
-
 @pytest.mark.parametrize("n_start", [0, 15])
 def test_merging(n_start):
     X, new = rows(100), rows(20, seed=1)
@@ -239,54 +200,3 @@ def test_other_directions_are_not_merged():
         merge_models(models, start=RandomFourierFeatures().partial_fit(X))
     with pytest.raises(ValueError, match="gamma differs"):
         merge_models([models[0], RandomFourierFeatures(gamma=2.0).partial_fit(X)])
-
-
-@pytest.mark.parametrize(
-    ("X", "words"),
-    [
-        (np.ones((3, 4)), "X has 4 features, but RandomFourierFeatures is expecting 5"),
-        (np.full((3, 5), np.nan), "RandomFourierFeatures does not accept missing"),
-        (np.full((3, 5), np.inf), "Input X contains infinity"),
-        (np.ones((0, 5)), "Found array with 0 sample"),
-    ],
-)
-def test_bad_rows_leave_the_state_alone(X, words):
-    fourier = RandomFourierFeatures().partial_fit(rows())
-    before = pickle.dumps(fourier)
-    for method in fourier.partial_fit, fourier.partial_fit_transform, fourier.transform:
-        with pytest.raises(ValueError, match=words):
-            method(X)
-    assert pickle.dumps(fourier) == before
-
-
-def test_what_cannot_be_asked_yet():
-    for attribute in "random_weights_", "random_offset_":
-        with pytest.raises(NotFittedError):
-            getattr(RandomFourierFeatures(), attribute)
-    with pytest.raises(NotFittedError):
-        RandomFourierFeatures().transform([[1.0]])
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        *({"gamma": value} for value in (-1.0, "auto", None)),
-        *({"n_components": value} for value in (0, 2.5, None)),
-        {"random_state": "a"},
-    ],
-)
-def test_bad_parameters(parameters):
-    (name,) = parameters
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
-        RandomFourierFeatures(**parameters).partial_fit([[1.0]])
-
-
-def test_engines_agree():
-    pytest.importorskip("numba", reason="numba is not installed")
-    X = rows(300, 20)
-    Z = []
-    for engine in "numpy", "numba":
-        with config_context(engine=engine):
-            fourier = RandomFourierFeatures(0.3, random_state=0)
-            Z.append(fourier.partial_fit_transform(X))
-    assert_allclose(*Z, rtol=0, atol=1e-10)

@@ -1,6 +1,5 @@
 """Running means of a target by category, against a plain loop."""
 
-import pickle
 from copy import deepcopy
 
 import numpy as np
@@ -8,34 +7,18 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.comparisons import assert_identical
 
 from sklearn_scinol import (
     HedgeClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
-    config_context,
 )
 from sklearn_scinol.merging import merge
-from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
 
 N = 90
-
-
-# As of scikit-learn's TargetEncoder.
-CHECKS = "check_transformer_general", "check_transformer_data_not_an_array"
-FAILING = dict.fromkeys(CHECKS, "rows of fit_transform do not know their own target")
-
-
-@pytest.mark.cases(150)
-@parametrize_with_checks(
-    [OnlineTargetEncoder()], expected_failed_checks=lambda estimator: FAILING
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def categories(n=N):
@@ -85,39 +68,6 @@ def test_means_of_numbers(n_outputs, engine):
     y = Y[:, 0] if n_outputs == 1 else Y
     Z = OnlineTargetEncoder(0.5).partial_fit_transform(X, y)
     assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
-
-
-def test_rows_do_not_know_their_own_target():
-    X, y = categories(), labels(2)
-    changed = y.copy()
-    changed[40] = 1 - y[40]
-    given = {"classes": [0, 1]}
-    Z = OnlineTargetEncoder().fit_transform(X, y, **given)
-    other = OnlineTargetEncoder().fit_transform(X, changed, **given)
-    assert_identical(Z[:41], other[:41])
-    assert (Z[41:] != other[41:]).any()
-
-
-@pytest.mark.parametrize("size", [1, 7])
-def test_chunks_do_not_matter(size, engine):
-    X, y = categories(), labels(3)
-    whole = OnlineTargetEncoder().partial_fit_transform(X, y, classes=[0, 1, 2])
-    encoder, parts = OnlineTargetEncoder(), []
-    for start in range(0, N, size):
-        rows = slice(start, start + size)
-        part = encoder.partial_fit_transform(X[rows], y[rows], classes=[0, 1, 2])
-        parts.append(part)
-    assert_identical(np.concatenate(parts), whole)
-
-
-def test_engines_agree():
-    X, y = categories(), labels(3)
-    found = []
-    for engine in "numpy", "auto":
-        with config_context(engine=engine):
-            Z = OnlineTargetEncoder().fit_transform(X, y, classes=[0, 1, 2])
-            found.append(Z)
-    assert_allclose(*found, rtol=1e-12)
 
 
 def test_new_values_have_the_mean_of_all():
@@ -188,16 +138,6 @@ def test_rows_of_dicts_that_are_refused_change_nothing(engine):
         assert_identical(model[0].transform(X), before)
     rows.learn_one(X[50], y[50])
     assert (model[0].transform(X) != before).any()
-
-
-def test_copies_go_on(tmp_path):
-    X, y = categories(), labels(2)
-    encoder = OnlineTargetEncoder().partial_fit(X[:50], y[:50], classes=[0, 1])
-    save(encoder, tmp_path / "encoder.skops")
-    revived = [load(tmp_path / "encoder.skops"), pickle.loads(pickle.dumps(encoder))]
-    expected = encoder.partial_fit_transform(X[50:], y[50:])
-    for each in revived:
-        assert_identical(each.partial_fit_transform(X[50:], y[50:]), expected)
 
 
 def test_merged_encoders_have_learned_all_rows():

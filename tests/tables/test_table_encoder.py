@@ -20,7 +20,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import murmurhash3_32
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from support import naive
 from support.copies import COPIES
 from support.registry import THOROUGH, thoroughly
@@ -42,14 +41,6 @@ from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.tables import frames
 from sklearn_scinol.tables.strings import Strings
-
-
-@pytest.mark.cases(150)
-@parametrize_with_checks(
-    [OnlineScaler(), TableEncoder(), TableEncoder(n_hashed=7, n_named=2, n_quantiles=1)]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 class NaiveEncoder:
