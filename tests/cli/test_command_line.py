@@ -431,13 +431,7 @@ def test_times_of_the_day(run, works, options, monkeypatch):
             "without a name: pass --columns",
             "--columns=x",
         ),
-        (
-            "b.csv",
-            "x,y\n0x10,0\n2,1\n",
-            "--column-type x=string",
-            "--column-type=x=string",
-        ),
-        ("c.csv", "x,y\ninf,0\n2,1\n", "Row 1 .* value inf in", "--on-bad-row=skip"),
+        ("b.csv", "x,y\n0x10,0\n2,1\n", "column-type x=s", "--column-type=x=string"),
         ("d.csv", 'x,y\n"a,0\n2,1\n', "Row 1 .* pass --on-bad", "--on-bad-row=skip"),
         ("e.csv", "x,y\né,0\n2,1\n".encode("utf-16"), "'utf-16'", "--encoding=utf-16"),
         ("f.jsonl", '{"x": [1], "z": 1, "y": 0}', "--kind x=drop", "--kind=x=drop"),
@@ -729,8 +723,7 @@ def test_plot_of_a_class(run, works, fails, pyplot):
 
 def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
     plot, n_before = ("inspect", "m.skops", "--plot"), len(pyplot.get_fignums())
-    for name in "t", "t.docx":
-        fails(*plot, name, words=rf"^{name} should end in a format of .*, png, ")
+    fails(*plot, "t.docx", words=r"^t.docx should end in a format of .*, png, ")
     fails(*plot, "t.png", "--plot-class", "no", words="of more than two classes")
     save(ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0]), "linear.skops")
     fails("inspect", "linear.skops", "--plot", "t.png", words="no terms to plot: .*add")
@@ -740,8 +733,6 @@ def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
         *("inspect", "scaled.skops", "--plot", "t.png"),
         words="There are no terms to plot: .* no TableEncoder before the last step",
     )
-    save(SGDClassifier().fit([[1.0], [2.0]], [0, 1]), "other.skops")
-    fails("inspect", "other.skops", "--plot", "t.png", words="no terms to plot")
     assert len(pyplot.get_fignums()) == n_before
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     fails(*plot, "t.png", words=r"`--plot` needs matplotlib: .*scinol\[plot\]`\.$")
@@ -962,10 +953,6 @@ def test_bad_models(fails, run, model):
     content = Path("m.skops").read_bytes()
     Path("bad.skops").write_bytes(content[: len(content) // 2])
     refuses("bad.skops is not a saved model, or is damaged")
-    Path("bad.skops").write_bytes(b"")
-    refuses("bad.skops is not a saved model")
-    Path("bad.skops").write_bytes(b"\x80\x04.")
-    refuses("is a pickle")
     save([1, 2, 3], "bad.skops")
     refuses("is not a classifier or regressor")
     save(ScInOLClassifier(), "bad.skops")

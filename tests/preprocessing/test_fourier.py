@@ -12,9 +12,7 @@ from sklearn.kernel_approximation import RBFSampler
 from support.naive_fourier import FourierFeatures
 from support.registry import seeds
 
-from sklearn_scinol import OnlineNewtonClassifier
 from sklearn_scinol.merging import merge_models
-from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import RandomFourierFeatures
 
 
@@ -126,20 +124,6 @@ def test_inner_products_are_a_kernel(gamma):
     assert np.abs(mean).max() < 0.03
     squares = {name: np.mean(np.square(each)) for name, each in errors.items()}
     assert squares["orthogonal"] < 0.9 * squares["independent"]
-
-
-@pytest.mark.thorough
-def test_it_learns_what_no_line_tells():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(0.0, 4.0, size=(3000, 2))
-    y = np.floor(X).sum(axis=1) % 2 == 0  # a chessboard of 4 by 4
-    scores = []
-    for steps in [], [RandomFourierFeatures(2.0, 128, random_state=0)]:
-        model = make_online_pipeline(*steps, OnlineNewtonClassifier())
-        predicted = model.partial_fit_predict(X, y, classes=[False, True])
-        scores.append((predicted == y)[1000:].mean())
-    assert scores[0] < 0.6
-    assert scores[1] > 0.85
 
 
 def test_names_and_frames():

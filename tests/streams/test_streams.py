@@ -26,9 +26,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
 from support.registry import paired
-from support.sums import linear
 
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.streams import (
     ReadError,
@@ -36,6 +35,7 @@ from sklearn_scinol.streams import (
     columnar,
     json_lines,
     read_table,
+    reading,
     text,
 )
 
@@ -246,13 +246,6 @@ def test_libsvm(ending, zero_based, tmp_path, small_blocks):
         assert stream.schema is None
 
 
-def test_chunks_of_a_table_are_not_copied(tmp_path):
-    file = write_feather(tmp_path / "rows.feather", table())
-    first, second, *_ = read_table(file, columns=["x"], chunk_rows=12)
-    one, other = (part["x"].chunk(0).buffers()[1].address for part in (first, second))
-    assert one == other
-
-
 # Wide files.
 
 
@@ -261,20 +254,6 @@ def test_message_about_many_columns_is_short(tmp_path):
     second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
     words = f"{second} has other columns than {first}: it does not have 'c0' and"
     assert words in refusal([first, second])
-
-
-@pytest.mark.parametrize(("max_bytes", "n_rows"), [(2**20, 10), (5000, 5)])
-def test_blocks_of_wide_rows_are_larger(max_bytes, n_rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(text, "BLOCK_BYTES", 100)
-    monkeypatch.setattr(text, "MIN_BLOCK_ROWS", 10)
-    monkeypatch.setattr(text, "MAX_BLOCK_BYTES", max_bytes)
-    file = tmp_path / "rows.csv"
-    file.write_text("x,y\n" + f"1,{'a' * 1000}\n" * 40)
-    reader = text.CSV([file])
-    with reader.open_blocks(file) as (_, blocks):
-        counts = [bytes(block).count(b"\n") for block in blocks]
-    assert sum(counts) == 40
-    assert min(counts[:-1]) >= n_rows - 1  # the header is one of the first ones
 
 
 def test_rows_of_a_pipe_do_not_wait_for_others():
@@ -310,26 +289,11 @@ def test_types_of_text(tmp_path, small_blocks):
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["1", "2"], np.array([1, 2])),
-        (["1.5", "2"], np.array([1.5, 2.0])),
-        (["b", "é"], np.array(["b", "é"])),
-        (["true", "false"], np.array([True, False])),
-    ],
-)
-def test_targets_of_text(values, expected, tmp_path):
-    file = lines(tmp_path / "rows.csv", "x,y", *(f"0,{value}" for value in values))
-    ((_, y),) = read_table(file, target="y")
-    assert y.dtype == expected.dtype
-    np.testing.assert_array_equal(y, expected)
-
-
-@pytest.mark.parametrize(
     ("values", "dtype"),
     [
         (pa.array(["b", "a"]).dictionary_encode(), "<U1"),
-        (pa.array(["b", "a"], pa.large_string()), "<U1"),
+        (pa.array(["b", "é"], pa.large_string()), "<U1"),
+        (pa.array([1.5, 2.0]), "f8"),
         (pa.array([1, 2], pa.uint8()), "u1"),
         (pa.array([1, 2], pa.float32()), "f4"),
         (pa.array([True, False]), "?"),
@@ -576,12 +540,13 @@ def test_warning_of_bad_rows(tmp_path):
     assert len(chunks) == 1
 
 
-def test_no_more_than_a_thousand_are_kept(tmp_path, small_blocks):
-    file = lines(tmp_path / "rows.csv", "x,y", *["1"] * 1200, "1,2")
+def test_no_more_than_a_number_are_kept(tmp_path, small_blocks, monkeypatch):
+    monkeypatch.setattr(reading, "MAX_BAD_ROWS", 100)
+    file = lines(tmp_path / "rows.csv", "x,y", *["1"] * 120, "1,2")
     stream = read_table(file, on_bad_row="skip")
     assert whole(stream).num_rows == 1
-    assert stream.n_bad_rows == 1200
-    assert [bad.row for bad in stream.bad_rows] == [*range(1, 1001)]
+    assert stream.n_bad_rows == 120
+    assert [bad.row for bad in stream.bad_rows] == [*range(1, 101)]
 
 
 def test_numbers_of_bad_rows_begin_anew_in_each_file(tmp_path):
@@ -648,9 +613,7 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
     [
         ("{}", "is empty"),
         ("null", "is not a JSON object: it is null"),
-        ('{"x": 1e999}', "has a number that is too large for float64"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
-        ('{"x": ' + 300 * "[", "is nested more than 100 deep"),
     ],
 )
 def test_all_rows_of_json_are_bad(row, reason, tmp_path):
@@ -690,15 +653,7 @@ def test_json_that_is_nested_deep(kind, tmp_path):
 
 
 def test_brackets_and_nulls_in_strings_are_text(tmp_path):
-    words = [
-        "} null",
-        '"} null',
-        "[" * 200,
-        '{"' * 200,
-        "\\" * 3 + "[" * 200,
-        '\\"' + "{[" * 200,
-        "]}" * 99,
-    ]
+    words = ["} null", '"} null', '{"' * 200, "\\" * 3 + "[" * 200, "]}" * 99]
     file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
     assert whole(read_table(file))["s"].to_pylist() == words
 
@@ -1259,23 +1214,3 @@ def test_threads_of_pyarrow_hold_nothing_of_python(tmp_path, monkeypatch):
 
 
 # The whole program.
-
-
-@pytest.mark.cases(1)
-@pytest.mark.slow
-@pytest.mark.parametrize("ending", [".csv", ".parquet"])
-def test_from_file_to_scores(ending, tmp_path, engine, small_blocks):
-    random = np.random.default_rng(0)
-    X = random.normal(size=(90, 3))
-    y = np.where(linear(X, [1, 2, 3]) > 0, "yes", "no")
-    names = ["a", "b", "c"]
-    columns = dict(zip(names, X.T, strict=True)) | {"y": y}
-    file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))
-    for chunk_rows in (1000, 40):
-        result = progressive_validation(
-            ScInOLClassifier(), read_table(file, target="y", chunk_rows=chunk_rows)
-        )
-        expected = progressive_validation(ScInOLClassifier(), [(X, y)])
-        assert result.scores == expected.scores
-        assert list(result.estimator.feature_names_in_) == names
-    np.testing.assert_array_equal(result.estimator.coef_, expected.estimator.coef_)

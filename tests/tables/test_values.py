@@ -14,7 +14,6 @@ from sklearn_scinol import (
     HedgeClassifier,
     OnlineConformalClassifier,
     ScInOLClassifier,
-    ScInOLRegressor,
 )
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
@@ -252,10 +251,8 @@ def missing_labels(good):
 @pytest.mark.parametrize(
     ("estimator", "good"),
     [
-        (ScInOLClassifier(), ["u", "v", "u"]),
         (ScInOLClassifier(new_classes="add"), [0, 1, 0]),
         (OnlineConformalClassifier(ScInOLClassifier()), ["u", "v", "u"]),
-        (ScInOLRegressor(), [0, 1, 0]),
         (make_online_pipeline(TableEncoder(), ScInOLClassifier()), ["u", "v", "u"]),
         (make_online_pipeline(TableEncoder(), HedgeClassifier()), [0, 1, 0]),
         (TableEncoder(), ["u", "v", "u"]),
