@@ -296,7 +296,7 @@ def describe_error(error):
         message = (
             f"{type(error).__name__}: {error} (This is a bug; --traceback shows where.)"
         )
-    if message and message[-1].isalnum():  # as scikit-learn's messages end
+    if message and not message.endswith((".", ".)")):  # as scikit-learn's do
         message += "."
     words = " ".join([message, *getattr(error, "__notes__", [])]).split()
     return " ".join(words) or type(error).__name__

@@ -144,18 +144,12 @@ def _plot(model, path, label):
         raise ValueError(f"There are no terms to plot: {reason}.") from None
     output = 0 if label is None else _output_of_class(model, label)
     pyplot.switch_backend("agg")  # no window
-    formats = sorted(pyplot.FigureCanvasBase.get_supported_filetypes())
-    suffix = Path(path).suffix[1:].lower()
-    if suffix not in formats:
-        raise ValueError(
-            f"{path} should end in a format of Matplotlib: {', '.join(formats)}."
-        )
     figure = plot_terms(output=output).figure_
     try:
         if figure is None:
             raise ValueError("There are no terms to plot: no column had values yet.")
         with replacing(path) as file:
-            figure.savefig(file, format=suffix, dpi=150)
+            figure.savefig(file, format=Path(path).suffix[1:], dpi=150)
     finally:
         pyplot.close(figure)
 

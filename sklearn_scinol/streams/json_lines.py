@@ -11,8 +11,8 @@ from .ahead import open_bytes
 from .arrow import pa, pj
 from .columns import UnfitError, convert
 from .errors import ReadError, one_line, parse_errors, with_article
-from .rows import parse_by_halves
-from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextTable
+from .rows import Tables, parse_by_halves
+from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextFormat
 
 #: Maximum depth of nested values. Beyond, pyarrow takes time that is quadratic in the
 #: depth, and ends the process. Parquet files have the same limit.
@@ -37,7 +37,7 @@ OVER_LINES = re.compile(rb"\s*+(?:\[\s*+(?:\{|\Z)|\{(?:[^\n]*,)?[ \r]*\n)")
 NULL_ROW = re.compile(rb"(?:\A|[}\]])\s*+null")
 
 
-class JSONLines(TextTable):
+class JSONLines(Tables, TextFormat):
     """Lines of one object each."""
 
     def infer_schema(self):

@@ -58,6 +58,8 @@ ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 class TextFormat(ABC):
     """Reads text files of a format."""
 
+    is_text = True
+
     def __init__(self, files, *, encoding=None):
         self.files = files
         self.encoding = "utf-8" if encoding is None else check_encoding(encoding)
@@ -152,13 +154,7 @@ class TextFormat(ABC):
         return part
 
 
-class TextTable(Tables, TextFormat):
-    """Base of the text formats whose columns have names."""
-
-    is_text = True
-
-
-class CSV(TextTable):
+class CSV(Tables, TextFormat):
     """Values with a delimiter, below a header with the names of columns."""
 
     def __init__(

@@ -74,6 +74,10 @@ class RowEncoder:
         self._hashed, self._n_named = encoding.hashed, encoding.n_named_columns
         self.n_columns = encoding.n_columns
         self._parts = [PARTS[type(each)](each, engine) for each in encoding.groups]
+        self._arrays = [array for part in self._parts for array in part.changed]
+        self._others = [
+            group for group in encoding.groups if PARTS[type(group)] is OthersOfRow
+        ]
         self._value_columns = encoding.value_columns.tolist()
         self._is_late = bool(encoding.late)
         self._groups, self._dense_columns = encoding.groups, None
@@ -101,7 +105,9 @@ class RowEncoder:
         of_parts, new = read
         learns = rollbacks is not None
         if learns:
-            rollbacks += [part.checkpoint() for part in self._parts]
+            rollbacks += [checkpoint(group) for group in self._others]
+            before = [array.copy() for array in self._arrays]
+            rollbacks.append(partial(_copy_back, self._arrays, before))
         values, codes = [], []
         for part, of_part in zip(self._parts, of_parts, strict=True):
             part.encode(of_part, learns, values, codes)
@@ -162,6 +168,12 @@ class RowEncoder:
         return columns
 
 
+def _copy_back(arrays, before):
+    """Give arrays the values that they had before."""
+    for array, values in zip(arrays, before, strict=True):
+        array[:] = values
+
+
 def _forget(new):
     """Forget the columns of texts that were new."""
     for part, j, text, _ in new:
@@ -197,14 +209,15 @@ class KnownSlots:
             for j in missing:
                 n_seen[j] -= self._counted[j]
 
-    def checkpoint(self):
-        """Return a function that undoes counts."""
-        n_seen = self.vocabulary.slots.n_seen
-        return partial(np.copyto, n_seen, n_seen.copy())
-
 
 class NumbersOfRow:
-    """Encodes the numbers of a row."""
+    """Encodes the numbers of a row.
+
+    Attributes
+    ----------
+    changed : tuple of ndarray
+        What learning a row changes.
+    """
 
     def __init__(self, group, engine):
         self._group, self._slots = group, KnownSlots(group.vocabulary)
@@ -212,6 +225,7 @@ class NumbersOfRow:
         self._columns, self._state, self._all_seen = [], None, False
         standard = group.standard
         make_writable(standard)
+        self.changed = standard.moments, group.vocabulary.slots.n_seen
         self._X = np.zeros((1, len(group.names)))
         self._standardise = partial(engine.standardise, standard.moments, self._X)
         self._Z = None
@@ -279,17 +293,6 @@ class NumbersOfRow:
         if np.nan_to_num(numbers)[~seen].any():
             raise NeedsChunk
 
-    def checkpoint(self):
-        """Return a function that undoes what the next row changes."""
-        moments, counts = self._group.standard.moments, self._slots.checkpoint()
-        before = moments.copy()
-
-        def restore():
-            moments[:] = before
-            counts()
-
-        return restore
-
     def read_dense(self, read, numbers, keys):
         """Add numbers of a row that was read; return how many values are missing."""
         own, _, missing = read
@@ -316,6 +319,7 @@ class CategoriesOfRow:
     def __init__(self, group, engine):
         self._group, self._engine = group, engine
         self.names, self._slots = group.names, KnownSlots(group.vocabulary)
+        self.changed = (group.vocabulary.slots.n_seen,)
         self.column_of = [{} for _ in group.names]
         self._key_of = [{} for _ in group.names]
         self._starts = group.starts().tolist()
@@ -385,10 +389,6 @@ class CategoriesOfRow:
             column_of[text] = column
         return column
 
-    def checkpoint(self):
-        """Return a function that undoes what the next row changes."""
-        return self._slots.checkpoint()
-
     def encode(self, read, learns, values, codes):
         """Add the codes of a row that was read."""
         own, missing, _ = read
@@ -399,6 +399,8 @@ class CategoriesOfRow:
 
 class BooleansOfRow:
     """Encodes the booleans of a row."""
+
+    changed = ()
 
     def __init__(self, group, engine):
         self._columns = [*zip(group.names, group.starts().tolist(), strict=True)]
@@ -419,10 +421,6 @@ class BooleansOfRow:
         numbers += [nan if value is None else float(value) for value in values]
         return values.count(None)
 
-    def checkpoint(self):
-        """Return a function that does nothing: no state changes."""
-        return int
-
     def encode(self, read, learns, values, codes):
         """Add the codes of a row that was read."""
         codes += read[0]
@@ -430,6 +428,8 @@ class BooleansOfRow:
 
 class OthersOfRow:
     """Encodes the columns of a group as chunks of one."""
+
+    changed = ()
 
     def __init__(self, group, engine):
         self._group, self._engine = group, engine
@@ -448,10 +448,6 @@ class OthersOfRow:
                 key = encoded.get_keys(j).keys
                 keys += keys_of_values(self._engine, name, key).tolist()
         return int(read.is_missing.sum())
-
-    def checkpoint(self):
-        """Return a function that undoes what the next row changes."""
-        return checkpoint(self._group)
 
     def encode(self, read, learns, values, codes):
         """Add the values and codes of a row that was read."""

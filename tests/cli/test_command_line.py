@@ -723,7 +723,7 @@ def test_plot_of_a_class(run, works, fails, pyplot):
 
 def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
     plot, n_before = ("inspect", "m.skops", "--plot"), len(pyplot.get_fignums())
-    fails(*plot, "t.docx", words=r"^t.docx should end in a format of .*, png, ")
+    fails(*plot, "t.docx", words=r"^Format 'docx' is not supported .*, png, ")
     fails(*plot, "t.png", "--plot-class", "no", words="of more than two classes")
     save(ScInOLRegressor().partial_fit([[1.0], [2.0]], [1.0, 2.0]), "linear.skops")
     fails("inspect", "linear.skops", "--plot", "t.png", words="no terms to plot: .*add")
