@@ -139,15 +139,19 @@ def validate(model, stream, metrics=None):
 # Learning.
 
 
-def test_table_and_scores_are_those_of_progressive_validation(works):
+@pytest.mark.parametrize("options", [(), ("--weight", "w")], ids=["", "weights"])
+def test_table_and_scores_are_those_of_progressive_validation(works, options):
     model = make_online_pipeline(
         TableEncoder(kinds={"amount": "drop"}), ScInOLClassifier()
     )
-    stream = read_table(write(), target="y")
+    stream = read_table(write(), target="y", sample_weight=[*options, None, None][1])
     result = validate(model, stream)
-    out = works("learn", "data.csv", *CLASSES, "--chunk-rows", 40)
-    lines = table_in(out)
-    points = [1, 2, 4, 8, 16, 32, 64, 128, 256, N_ROWS]
+    out = works("learn", "data.csv", *CLASSES, "--chunk-rows", 40, *options)
+    ((X, y, *c),) = stream
+    c = c[0] if c else np.ones(N_ROWS)
+    (counted,) = c.nonzero()  # rows that weigh nothing do not count
+    lines, n = table_in(out), counted.size
+    points = [*(2**k for k in range(9) if 2**k < n), n]
     assert [int(line["rows"]) for line in lines] == points
     for line in lines:
         rows = int(line["rows"])
@@ -155,19 +159,23 @@ def test_table_and_scores_are_those_of_progressive_validation(works):
             (place,) = np.flatnonzero(result.n_samples == rows)
             expected = -result.curves["neg_log_loss"][place]
             assert float(line["average"]) == pytest.approx(expected, rel=1e-5)
-    losses = np.array([float(line["average"]) for line in lines]) * points
-    since = np.diff(losses, prepend=0.0) / np.diff(points, prepend=0)
+    last = counted[np.array(points) - 1]
+    weights = c.cumsum()[last]
+    losses = np.array([float(line["average"]) for line in lines]) * weights
+    since = np.diff(losses, prepend=0.0) / np.diff(weights, prepend=0)
     for line, expected in zip(lines, since, strict=True):
         assert float(line["since"]) == pytest.approx(expected, rel=1e-3)
-    ((X, y),) = stream
-    assert [line["label"] for line in lines] == [y[n - 1] for n in points]
-    row = model[:-1].transform(X.slice(N_ROWS - 1))
+    assert [line["label"] for line in lines] == y[last].tolist()
+    row = model[:-1].transform(X.slice(last[-1], 1))
     assert int(lines[-1]["features"]) == row.nnz
-    assert score_in(out, "rows") == N_ROWS
+    assert score_in(out, "rows") == result.n_samples[-1] == n
     for name, metric in ("log loss", "neg_log_loss"), ("accuracy", "accuracy"):
         expected = abs(result.scores[metric])
         assert score_in(out, name) == pytest.approx(expected, rel=1e-5)
     assert score_in(out, "rows per second") > 0
+    quiet = works("learn", "data.csv", *CLASSES, *options, "--quiet")
+    assert not table_in(quiet)
+    assert score_in(quiet, "log loss") == score_in(out, "log loss")
 
 
 def test_regression(works):
@@ -182,32 +190,6 @@ def test_regression(works):
     last = table_in(out)[-1]
     assert float(last["label"]) == pytest.approx(y[-1], rel=1e-5)
     assert float(last["prediction"]) == pytest.approx(said[-1], rel=1e-5)
-
-
-def test_weights(run):
-    stream = read_table(write(), target="y", sample_weight="w")
-    encoder = TableEncoder(kinds={"amount": "drop"})
-    result = validate(make_online_pipeline(encoder, ScInOLClassifier()), stream)
-    status, out, _ = run(
-        "learn", "data.csv", *CLASSES, "--weight", "w", "--chunk-rows", 7
-    )
-    assert status == 0
-    # Every third row weighs nothing.
-    assert score_in(out, "rows") == result.n_samples[-1] == 200
-    expected = -result.scores["neg_log_loss"]
-    assert score_in(out, "log loss") == pytest.approx(expected, rel=1e-5)
-    ((_, y, weight),) = stream
-    labels = [line["label"] for line in table_in(out)]
-    assert labels == [y[weight > 0][n - 1] for n in (1, 2, 4, 8, 16, 32, 64, 128, 200)]
-
-
-def test_quiet(run):
-    write()
-    _, loud, _ = run("learn", "data.csv", *CLASSES)
-    _, quiet, _ = run("learn", "data.csv", *CLASSES, "--quiet")
-    assert not table_in(quiet)
-    for name in "rows", "log loss", "accuracy":
-        assert score_in(quiet, name) == score_in(loud, name)
 
 
 def as_int(text):
@@ -529,6 +511,11 @@ def test_predict(run, works, model):
     header, *said = out.splitlines()
     assert header == "prediction"
     assert said == model.predict(X).tolist()
+    proba = works("predict", "data.csv", "--model", "m.skops", "--proba")
+    header, *said = csv.reader(StringIO(proba))
+    assert header == ["no", "yes"]
+    expected = model.predict_proba(X)
+    np.testing.assert_array_equal(np.array(said, dtype=float), expected)
     # Neither the target nor the size of chunks matters, nor where it is written.
     bare = X.select(["w", "zip", "city", "length"])
     pa_csv.write_csv(bare, "bare.csv")
@@ -538,15 +525,6 @@ def test_predict(run, works, model):
     assert Path("said.csv").read_text() == out
     assert run(*options, "--output", "/dev/null") == (0, "", "")
     assert not Path("/dev/null").is_file()
-
-
-def test_predict_probabilities(works, model):
-    out = works("predict", "data.csv", "--model", "m.skops", "--proba")
-    header, *said = csv.reader(StringIO(out))
-    assert header == ["no", "yes"]
-    (X,) = read_table("data.csv", columns=list(model[0].kinds_))
-    expected = model.predict_proba(X)
-    np.testing.assert_array_equal(np.array(said, dtype=float), expected)
 
 
 @pytest.mark.slow
@@ -679,17 +657,6 @@ def test_text_of_files_is_escaped_where_it_is_printed(run, fails):
         outs.append(run("learn", "data.csv", "--target", name, "--kind", "q=drop"))
     for _, *printed in outs:
         assert "".join(printed).replace("\n", "").isprintable()
-
-
-@pytest.mark.thorough
-def test_inspect_mixture_and_amounts(run, works):
-    write(rows=slice(0, 12))
-    run("learn", "data.csv", "--target", "amount", "--model", "m.skops")
-    out = works("inspect", "m.skops", "--top", "2")
-    assert "HedgeRegressor()" in out
-    assert re.search(
-        r"^The largest of \d+ terms:\n +[+-]\S+  \(intercept\)$", out, re.M
-    )
 
 
 def test_inspect_what_has_no_terms(works, fails):
@@ -1219,45 +1186,3 @@ def test_interrupted_process():
         learning.send_signal(signal.SIGINT)
         out, err = learning.communicate(timeout=60)
     assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")
-
-
-#: Counts loops that are not in the cache while commands run.
-COUNTING = """
-import sys
-from sklearn_scinol.cli import main
-from sklearn_scinol.engines.numba_engine import disk_cache
-missing = []
-tell = disk_cache.tell_missing
-disk_cache.tell_missing = lambda: (missing.append(1), tell())
-for command in sys.argv[1:]:
-    assert main(command.split()) == 0
-print(f"{len(missing)} loops are missing")
-"""
-
-
-@pytest.mark.thorough
-def test_learning_compiles_nothing_that_was_compiled_ahead(tmp_path):
-    pytest.importorskip("numba", reason="numba is not installed")
-    rows = Path(write()).read_text("utf-8")
-    compiling = environment() | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    compiling["NUMBA_OPT"] = "0"  # not optimised, since loops are counted only
-    del compiling["NUMBA_DISABLE_JIT"]
-    ahead = " ".join(["compile", "-", *CLASSES])
-    done = process(*ahead.split(), input=rows, env=compiling)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Compiled in ")
-    assert done.stderr == ""
-    learn = " ".join(["learn", "data.csv", *CLASSES, "--model", "m.skops"])
-    done = subprocess.run(
-        [
-            *(sys.executable, "-c", COUNTING, ahead, f"{learn} --chunk-rows 100"),
-            "predict data.csv --model m.skops --proba",
-        ],
-        input=rows,
-        env=compiling,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Nothing to compile: ")
-    assert done.stdout.endswith("\n0 loops are missing\n")

@@ -71,20 +71,6 @@ def test_weights_of_rows_count_in_means():
     assert_allclose(Z, expected[-1:], rtol=1e-10, atol=1e-12)
 
 
-def test_a_row_does_not_know_its_own_target(engine):
-    """Nor does any before it; the next one of its category does."""
-    rows, y = table(N), labels(2)
-    other = y.copy()
-    other[60] = 1 - y[60]
-    Z, changed = (
-        encoder().partial_fit_transform(rows, each, classes=[0, 1])
-        for each in (y, other)
-    )
-    assert_identical(Z[:61], changed[:61])
-    later = [r for r in range(61, N) if rows[r]["city"] == rows[60]["city"]]
-    assert (Z[later] != changed[later]).any(axis=1).all()
-
-
 def chunks(size, n=N):
     return [slice(start, start + size) for start in range(0, n, size)]
 
@@ -119,20 +105,6 @@ def test_chunks_do_not_matter_to_mixtures(n_classes, engine):
     said = [by_row.predict_learn_one(*row, **method) for row in zip(rows, y, strict=1)]
     assert_identical(np.array(said), expected)
     assert any(name.startswith("dense-") for name in whole[-1].named_estimators_)
-
-
-def test_what_is_not_known_has_the_mean_of_all():
-    rows, y = table(N), labels(2)
-    model = encoder().partial_fit(rows, y, classes=[0, 1])
-    of_all = (y.sum() + 0.5) / (N + 1)
-    names = [*model.get_feature_names_out()]
-    (Z,) = model.transform([{"city": "nowhere", "message": "unheard"}])
-    for name in "city_mean", "message_mean":
-        assert Z[names.index(name)] == pytest.approx(of_all)
-    assert Z[names.index("message_evidence")] == pytest.approx(0.0)
-    assert Z[names.index("n_missing")] == len(KINDS) - 2
-    ages = [row["age"] for row in rows if row["age"] is not None]
-    assert Z[names.index("age")] == pytest.approx(np.mean(ages))
 
 
 def test_without_targets_there_are_no_means():

@@ -22,8 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import murmurhash3_32
 from support import naive
 from support.copies import COPIES
-from support.registry import THOROUGH, thoroughly
-from support.scripts import EXAMPLES
+from support.registry import THOROUGH
 from support.tables import (
     KINDS,
     N_MISSING,
@@ -35,7 +34,7 @@ from support.tables import (
     table,
 )
 
-from sklearn_scinol import HedgeClassifier, config_context
+from sklearn_scinol import config_context
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
@@ -783,27 +782,3 @@ def test_any_rows(chunks, kinds, ignores):
         again = encoder.transform(rows)
         assert again.shape == X.shape
         assert np.isfinite(again.data).all()
-
-
-# Real tables.
-
-FOLDER = EXAMPLES.parents[1] / "shared" / "data"
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "positive", "largest"),
-    [("sms_spam", "spam", 0.062), *thoroughly(("adult_raw", ">50K", 0.291))],
-)
-def test_losses_on_real_tables(name, positive, largest):
-    pytest.importorskip("numba", reason="without Numba this takes minutes")
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    file = FOLDER / f"{name}.csv.gz"
-    if not file.exists():
-        pytest.skip(f"there is no ../shared/data/{file.name} next to the project")
-    frame = pandas.read_csv(file, keep_default_na=False, na_values=[""])
-    y = frame.pop("target") == positive
-    model = make_online_pipeline(TableEncoder(), HedgeClassifier())
-    with config_context(engine="numba"):
-        model.partial_fit(frame, y, classes=[False, True])
-    assert model.cumulative_loss_ / len(y) < largest
