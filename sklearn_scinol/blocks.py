@@ -128,9 +128,8 @@ class Entries(NamedTuple):
 
     values: np.ndarray  # (n, p), for the first columns; NaN and 0 are left out
     codes: np.ndarray  # int32, (n, m), columns after `values`, ascending; -1 for none
-    hashed: np.ndarray  # int32, (n, h), any columns after `codes`; -1 for none
-    words: np.ndarray  # int32, columns as `hashed`, as many as the row has
-    words_indptr: np.ndarray  # int64, (n + 1,)
+    hashed: np.ndarray  # int32, columns after `codes`, of each row in any order
+    indptr: np.ndarray  # int64, (n + 1,), where the hashed columns of each row begin
 
 
 class Recent(NamedTuple):

@@ -24,9 +24,8 @@ class Keys(NamedTuple):
 class Hashed(NamedTuple):
     """Keys that are hashed to columns."""
 
-    keys: np.ndarray  # uint64, (n,) or, where a row can have several, (n_keys,)
-    rows: np.ndarray | None  # the row of each key, where a row can have several
-    is_given: np.ndarray | None  # mask of the keys to be hashed; None for all
+    keys: np.ndarray  # uint64, (n_keys,)
+    rows: np.ndarray  # the row of each key, in ascending order but for pairs of words
     get_names: Callable  # gives the names of the keys at some places, as Strings
 
 

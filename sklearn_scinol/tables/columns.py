@@ -303,9 +303,10 @@ class Categories(ColumnGroup):
         codes = np.where(is_missing, starts, codes)
         hashed = []
         for j in np.flatnonzero((codes < 0).any(axis=0)):
-            others = keys_of_values(engine, self.names[j], keys[:, j])
-            get_names = _prefixed(self.names[j], texts, j * n)
-            hashed.append(Hashed(others, None, codes[:, j] < 0, get_names))
+            rows = np.flatnonzero(codes[:, j] < 0)
+            others = keys_of_values(engine, self.names[j], keys[rows, j])
+            get_names = _prefixed(self.names[j], texts, j * n + rows)
+            hashed.append(Hashed(others, rows, get_names))
 
         def get_keys(j):
             def name_of(row):
@@ -348,8 +349,8 @@ class Categories(ColumnGroup):
                 yield keys_of_values(engine, name, keys), names
 
 
-def _prefixed(name, texts, first):
-    return lambda rows: Strings.join([f"{name}=", texts.take(first + rows)])
+def _prefixed(name, texts, places):
+    return lambda numbers: Strings.join([f"{name}=", texts.take(places[numbers])])
 
 
 class Texts(ColumnGroup):
@@ -396,7 +397,6 @@ def hash_words(engine, name, column):
     return Hashed(
         np.concatenate([word_keys, pair_keys]),
         np.concatenate([rows, rows[first]]),
-        None,
         lambda numbers: Strings.encode(map(name_of, numbers.tolist())),
     )
 

@@ -205,7 +205,7 @@ class Encoding(Part):
                 pieces += " & ", member.get_names(rows)
             return Strings.join(pieces)
 
-        return Hashed(keys, None, None, get_names)
+        return Hashed(keys, np.arange(len(keys)), get_names)
 
     def _keys(self, name, encoded):
         for group, group_encoded in zip(self.groups, encoded, strict=True):
@@ -214,48 +214,33 @@ class Encoding(Part):
         raise KeyError(name)
 
     def _hash(self, engine, hashed, n_rows, learns):
-        """Return columns of keys: one of each row, then further ones."""
-        places, single, several, rows = [], [], [], []
-        for each in hashed:
-            places.append(self.hashed.places(each.keys))
-            if each.is_given is not None:
-                places[-1][~each.is_given] = -1
-            if each.rows is None:
-                single.append(places[-1][:, np.newaxis])
-            else:
-                several.append(places[-1])
-                rows.append(each.rows)
-        if learns and hashed:
-            self._remember_in_order(engine, hashed, places, n_rows)
-        indptr = np.zeros(n_rows + 1, np.int64)
-        words = np.empty(0, np.int32)
-        if several:
-            rows = np.concatenate(rows)
-            np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-            words = np.concatenate(several)[np.argsort(rows, kind="stable")]
-        return _hstack(single, n_rows, np.int32), words, indptr
+        """Return the columns of keys, row by row, and where each row begins.
 
-    def _remember_in_order(self, engine, hashed, places, n_rows):
-        """Remember keys row by row, so that chunks do not decide which came first."""
-        all_rows = np.arange(n_rows)
-        rows = [all_rows if each.rows is None else each.rows for each in hashed]
-        order = np.argsort(np.concatenate(rows), kind="stable")
-        sizes = np.array([len(each.keys) for each in hashed])
-        ends = np.cumsum(sizes)
+        Keys are remembered in this order: chunks do not decide which came first.
+        """
+        keys = np.concatenate([np.empty(0, np.uint64), *(each.keys for each in hashed)])
+        rows = np.concatenate([np.empty(0, np.intp), *(each.rows for each in hashed)])
+        order = np.argsort(rows, kind="stable")
+        starts = np.cumsum([0, *(len(each.keys) for each in hashed)])
 
         def get_names(new):
             numbers = order[new]
-            sources = np.searchsorted(ends, numbers, side="right")
+            sources = np.searchsorted(starts, numbers, side="right") - 1
             by_source = np.argsort(sources, kind="stable")
-            numbers -= (ends - sizes)[sources]
+            numbers -= starts[sources]
             names = [
                 hashed[source].get_names(numbers[sources == source])
                 for source in np.unique(sources)
             ]
             return Strings.concatenate(names).take(np.argsort(by_source))
 
-        keys = np.concatenate([each.keys for each in hashed])[order]
-        self.hashed.remember(engine, np.concatenate(places)[order], keys, get_names)
+        keys = keys[order]
+        places = self.hashed.places(keys)
+        if learns:
+            self.hashed.remember(engine, places, keys, get_names)
+        indptr = np.zeros(n_rows + 1, np.int64)
+        np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
+        return places, indptr
 
     def names(self):
         """Return the names of all columns: an array of strings."""

@@ -223,8 +223,7 @@ def _target_means(means, places, indptr, smooth, targets, c, learns, of_keys, of
 
 def join_entries(entries, n_columns):
     """Rows of all their entries."""
-    blocks = entries.values, entries.codes, entries.hashed
-    room = sum(block.size for block in blocks) + entries.words.size
+    room = entries.values.size + entries.codes.size + entries.hashed.size
     data, indices = np.empty(room), np.empty(room, np.int32)
     indptr = np.zeros(len(entries.values) + 1, np.int32)
     n_entries = _join_entries(entries, n_columns, data, indices, indptr)
@@ -233,7 +232,7 @@ def join_entries(entries, n_columns):
 
 @compiled
 def _join_entries(entries, n_columns, data, indices, indptr):
-    values, codes, hashed = entries.values, entries.codes, entries.hashed
+    values, codes = entries.values, entries.codes
     end = 0
     for r in range(values.shape[0]):
         for j in range(values.shape[1]):
@@ -246,12 +245,8 @@ def _join_entries(entries, n_columns, data, indices, indptr):
                 indices[end] = codes[r, j]
                 end += 1
         start = end
-        for j in range(hashed.shape[1]):
-            if hashed[r, j] >= 0:
-                indices[end] = n_columns + hashed[r, j]
-                end += 1
-        for j in range(entries.words_indptr[r], entries.words_indptr[r + 1]):
-            indices[end] = n_columns + entries.words[j]
+        for j in range(entries.indptr[r], entries.indptr[r + 1]):
+            indices[end] = n_columns + entries.hashed[j]
             end += 1
         if end > start + 1:
             indices[start:end].sort()

@@ -102,14 +102,13 @@ def target_means(means, places, indptr, smooth, targets, c, learns):
 def join_entries(entries, n_columns):
     n, n_values = entries.values.shape
     is_value = (entries.values != 0.0) & ~np.isnan(entries.values)
-    is_code, is_hashed = entries.codes >= 0, entries.hashed >= 0
-    rows = [np.nonzero(given)[0] for given in (is_value, is_code, is_hashed)]
-    rows.append(np.repeat(np.arange(n), np.diff(entries.words_indptr)))
+    is_code = entries.codes >= 0
+    rows = [np.nonzero(given)[0] for given in (is_value, is_code)]
+    rows.append(np.repeat(np.arange(n), np.diff(entries.indptr)))
     columns = [
         np.nonzero(is_value)[1],
         entries.codes[is_code],
-        n_columns + entries.hashed[is_hashed],
-        n_columns + entries.words,
+        n_columns + entries.hashed,
     ]
     data = [entries.values[is_value], *(np.ones(len(row)) for row in rows[1:])]
     joined = sparse.coo_array(
