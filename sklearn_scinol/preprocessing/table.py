@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ..transforms.bins import N_QUANTILES
-from ..views import TableRows
 from .tabular import TableTransformer
 
 Kind: TypeAlias = Literal[
@@ -272,10 +271,3 @@ class TableEncoder(TableTransformer):
         if self.sparse_output == "auto":
             return getattr(last, "_takes_dense_view", False)
         return not self.sparse_output
-
-    def _with_means_before(self, X, Z):
-        if not isinstance(Z, TableRows):
-            return Z
-        after = self.transform(X)
-        after.dense_view = Z.dense_view
-        return after

@@ -76,11 +76,12 @@ class TableTransformer(StreamTransformer):
             If the rows or targets are not valid. The transformer is then unchanged.
         """
         targets = self._targets(y, classes)
-        return self._with_means_before(X, self._learn_and_transform(X, targets, True))
-
-    def _with_means_before(self, X, Z):
-        """Return the rows of `fit_transform`, from those of a stream."""
-        return Z
+        Z = self._learn_and_transform(X, targets, True)
+        if not isinstance(Z, TableRows):
+            return Z
+        rows = self.transform(X)
+        rows.dense_view = Z.dense_view
+        return rows
 
     def _targets(self, y, classes):
         return None if y is None else Targets(y, classes)

@@ -139,8 +139,6 @@ class SparseRows(NamedTuple):
 
     @staticmethod
     def join(parts):
-        if len(parts) == 1:
-            return parts[0]
         X, y = zip(*parts, strict=True)
         return SparseRows(sparse.vstack(X, format="csr"), np.concatenate(y))
 

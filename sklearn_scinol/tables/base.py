@@ -134,10 +134,6 @@ class ColumnGroup(Part):
         """Stack the parsed values of one row."""
         return np.array([values], self.dtype)
 
-    def fresh(self):
-        """Return a group of these columns before the first row."""
-        return type(self)(self.names)
-
     def value_names(self):
         """Return names of the columns of values."""
         return []

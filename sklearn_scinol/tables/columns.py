@@ -59,11 +59,6 @@ class Numbers(ColumnGroup):
     def missing_code(self):
         return self.bins.n_columns - 1
 
-    def fresh(self):
-        n_quantiles = self.bins.edges.shape[1] // 2
-        n_named = self.vocabulary.n_slots
-        return Numbers(self.names, self.bins.n_samples, n_quantiles, n_named)
-
     def skip(self, n_rows):
         n_counted = min(n_rows, self.bins.n_samples)
         self.bins.learn(np.full((n_counted, len(self.names)), np.nan))
@@ -282,9 +277,6 @@ class Categories(ColumnGroup):
     @property
     def widths(self):
         return (1 + self.vocabulary.n_slots,)
-
-    def fresh(self):
-        return Categories(self.names, self.vocabulary.n_slots)
 
     def stack_parsed(self, values):
         return Strings.encode([text or "" for text in values])
