@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from corrupt_files import ENCODINGS, WHOLE, mutilated
 from sklearn.base import clone
-from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 
 import sklearn_scinol
@@ -464,19 +463,6 @@ def test_resume_is_one_run(works, options):
     assert load("both.skops").n_samples_seen_ == N_ROWS
 
 
-def test_resume_onto_itself(run):
-    write()
-    run("learn", "data.csv", *CLASSES, "--model", "m.skops")
-    assert (
-        run(
-            *("learn", "data.csv", "--target", "y", "--resume", "m.skops"),
-            *("--model", "m.skops"),
-        )[0]
-        == 0
-    )
-    assert load("m.skops").n_samples_seen_ == 2 * N_ROWS
-
-
 def test_resume_of_a_model_without_encoder(works):
     write()
     columns = ["length", "w"]
@@ -704,14 +690,6 @@ def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     fails(*plot, "t.png", words=r"`--plot` needs matplotlib: .*scinol\[plot\]`\.$")
     assert not list(Path().glob("t.*"))
-
-
-def test_inspect_an_estimator_of_others(works):
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(20, 2)), np.arange(20) % 2
-    save(SGDClassifier(random_state=0).fit(X, y), "m.skops")
-    out = works("inspect", "m.skops")
-    assert re.search("[+-][0-9.]+  x[01]", out)
 
 
 # Compiling ahead.

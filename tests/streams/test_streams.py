@@ -249,13 +249,6 @@ def test_libsvm(ending, zero_based, tmp_path, small_blocks):
 # Wide files.
 
 
-def test_message_about_many_columns_is_short(tmp_path):
-    first = lines(tmp_path / "a.csv", ",".join(f"c{j}" for j in range(500)))
-    second = lines(tmp_path / "b.csv", ",".join(f"d{j}" for j in range(500)))
-    words = f"{second} has other columns than {first}: it does not have 'c0' and"
-    assert words in refusal([first, second])
-
-
 def test_rows_of_a_pipe_do_not_wait_for_others():
     reads = iter([b"1,2\n", b"3,4\n5", b",6\n", b""])
     blocks = text.CSV(["rows.csv"]).blocks(SimpleNamespace(read=lambda _: next(reads)))
@@ -862,13 +855,6 @@ def test_folders_of_keys(tmp_path):
 
 
 # CSV that is damaged.
-
-
-def test_columns_without_a_name(tmp_path):
-    file = lines(tmp_path / "rows.csv", "a,b,,", "1,x,,", "2,y,,")
-    assert "has columns without a name: pass columns= with" in refusal(file, target="b")
-    ((X, y),) = read_table(file, target="b", columns=["a"])
-    assert (X.to_pydict(), y.tolist()) == ({"a": [1.0, 2.0]}, ["x", "y"])
 
 
 @pytest.mark.parametrize("kind", ["float64", "int64", None])

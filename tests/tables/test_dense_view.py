@@ -206,19 +206,6 @@ def test_a_refused_chunk_changes_nothing(engine):
     )
 
 
-def test_bad_targets_are_refused():
-    rows = table(9)
-    for bad, words in (
-        ([np.nan] * 9, "Input y contains NaN"),
-        ([1.0] * 8, "inconsistent numbers of samples: \\[9, 8\\]"),
-        ([["a", "b"]] * 9, "y should be a 1d array"),
-    ):
-        model = encoder()
-        with pytest.raises(ValueError, match=words):
-            model.partial_fit(rows, bad)
-        assert not hasattr(model, "n_samples_seen_")
-
-
 @pytest.mark.thorough
 def test_merged_views_have_learned_all_rows():
     rows, y = table(N), labels(2)

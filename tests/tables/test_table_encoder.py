@@ -514,15 +514,6 @@ def test_names_do_not_depend_on_chunks(engine, size):
         assert names[column] == " | ".join(found)
 
 
-def test_names_are_remembered_once(engine):
-    encoder = TableEncoder(kinds={"x": "text"}, n_hashed=3)
-    texts = ["a b c d e f", "x", "a b c d e f g h"]
-    for text in texts * 40:
-        encoder.partial_fit([{"x": text}])
-    assert sum(map(len, encoder.hashed_names_.values())) == 6
-    assert len(encoder._encoding.hashed.remembered) <= 3
-
-
 def test_the_same_values_in_other_columns(engine):
     row = {"a": "x", "b": "y", "c": "x", "d": "y", "s": "one two", "t": "one two"}
     kinds = {"s": "text", "t": "text"}
@@ -601,17 +592,6 @@ def test_the_scaler_is_that_of_scikit_learn(engine):
         assert_array_equal(parts.partial_fit_transform(X[[r]])[0], Z[r])
         assert_allclose(asked[0], Z[r], rtol=1e-12, atol=1e-12)
     assert np.nanmax(np.abs(Z)) < math.sqrt(60)
-
-
-def test_the_scaler_gives_frames():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    X = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 3.0]}, index=[5, 6])
-    scaler = OnlineScaler().set_output(transform="pandas")
-    pandas.testing.assert_frame_equal(
-        scaler.partial_fit_transform(X),
-        pandas.DataFrame({"a": [0.0, 1.0], "b": [0.0, 0.0]}, index=[5, 6]),
-    )
-    assert_array_equal(scaler.get_feature_names_out(), ["a", "b"])
 
 
 # What is refused, and what stays.
