@@ -312,7 +312,7 @@ def test_amounts_may_have_fractions_later(works):
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("family", learn.FAMILIES)
 def test_families(works, family):
-    write(rows=slice(0, 12))
+    write(rows=slice(0, 5))
     for target in "y", "amount":
         works(
             *("learn", "data.csv", "--target", target, "--estimator", family),
