@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from corrupt_files import ENCODINGS, WHOLE, mutilated
 from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 
 import sklearn_scinol
@@ -673,6 +674,12 @@ def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     fails(*plot, "t.png", words=r"`--plot` needs matplotlib: .*scinol\[plot\]`\.$")
     assert not list(Path().glob("t.*"))
+
+
+def test_inspect_an_estimator_of_others(works):
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    save(SGDClassifier(random_state=0).fit(X, np.arange(20) % 2), "m.skops")
+    assert re.search("[+-][0-9.]+  x[01]", works("inspect", "m.skops"))
 
 
 # Compiling ahead.

@@ -105,6 +105,7 @@ def test_targets_are_needed(method):
         ([[1.0, 2.0], [3.0, 4.0]], [1.0], "outputs of y is 1, but means of 2"),
         ([[1.0, 2.0], [3.0, 4.0]], [[1.0, 2.0, 3.0]], "outputs of y is 3"),
         (["a", "b"], [[1.0, 2.0]], "y should be a 1d array"),
+        (["a", "b"], [["a", "b"]], "y should be a 1d array"),
     ],
 )
 def test_later_targets_are_as_the_first(first, bad, message, engine):

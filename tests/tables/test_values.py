@@ -247,7 +247,7 @@ def missing_labels(good):
         yield pandas.Series([a, None, b], dtype=dtype)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("estimator", "good"),
     [
