@@ -1,13 +1,8 @@
 """The experiments of the ScInOL paper: what they learn from, compute, keep and draw."""
 
 import csv
-import hashlib
 import importlib
-import io
-import json
 import re
-import zipfile
-from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
@@ -16,15 +11,12 @@ from joblib import Parallel
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from support import ROOT
 from support.scripts import EXAMPLES
 
 from sklearn_scinol import ScInOLClassifier, config_context
 from sklearn_scinol.baselines import BaselineClassifier
-from sklearn_scinol.estimators.base import OVERFLOW
 
 PAPERS = EXAMPLES / "papers"
-AUTHORS = ROOT.parent / "shared" / "reference" / "scinol_figure1_authors_series.csv"
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
@@ -154,27 +146,6 @@ def test_damaged_cells_are_computed_again(cells, tmp_path, damage):
     assert cells.complete([cell], tmp_path, Parallel(n_jobs=1), "") == [9]
 
 
-def test_interrupted_write_leaves_no_cell(cells, tmp_path, monkeypatch):
-    def stop(self, target):
-        raise KeyboardInterrupt
-
-    cell = cells.Cell({"number": 3}, lambda: 9, ())
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", stop)
-        with pytest.raises(KeyboardInterrupt):
-            cell.store(tmp_path)
-    assert cell.values(tmp_path) is None
-    cell.store(tmp_path)
-    assert cell.values(tmp_path) == 9
-
-
-def test_deviation(cells):
-    np.testing.assert_array_equal(cells.deviation([[1, 2]]), [np.nan, np.nan])
-    np.testing.assert_allclose(
-        cells.deviation([[1, np.inf], [3, 2]]), [np.sqrt(2), np.nan]
-    )
-
-
 # Figure 1.
 
 
@@ -227,14 +198,6 @@ def test_figure1(figure1, call, tmp_path, monkeypatch):
     assert call(figure1, "--runs", 2) == (0, out, "")
 
 
-def test_losses_do_not_overflow(figure1):
-    X, y = np.array([[1.0], [-1.0], [1.0], [1.0]]), np.array([1, 1, 0, 0])
-    losses, errors = figure1.test(np.array([[1e4], [0.5]]), X, y)
-    np.testing.assert_allclose(losses[0], 0.75e4)
-    np.testing.assert_allclose(losses[1], np.logaddexp(0, [-0.5, 0.5, 0.5, 0.5]).mean())
-    np.testing.assert_array_equal(errors, [0.75, 0.75])
-
-
 def authors_file(path, **changes):
     """Series like ours, with noise."""
     names = ["NAG (0.1)", "NAG (1.0)", "ScInOL_1", "ScInOL_2"]
@@ -271,34 +234,6 @@ def test_comparison_with_authors(figure1, call, tmp_path):
     np.testing.assert_allclose(shown, expected, rtol=1e-3)
     rows = read_rows(tmp_path / "output" / "scinol_figure1.csv")
     assert {row["series"] for row in rows} == {"ours", "authors"}
-
-
-def test_unusable_series_of_authors(figure1, call, tmp_path):
-    file = tmp_path / "authors.csv"
-    for text, words in (
-        (None, "There is no file"),
-        ("a,b\n1,2\n", "no CSV file with a column 't'"),
-        ("t,NAG (0.1)\n50,1\n", "has no column or no row"),
-    ):
-        if text:
-            file.write_text(text)
-        status, out, err = call(figure1, "--authors", file)
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert words in err
-    authors_file(file, ScInOL_1="many")
-    status, out, err = call(figure1, "--authors", file)
-    assert (status, err) == (2, f"{file} has something else than numbers.\n")
-    status, out, err = call(figure1, "--deviation-runs", 1)
-    assert (status, err) == (2, "A deviation needs two runs at least.\n")
-
-
-@pytest.mark.skipif(not AUTHORS.is_file(), reason="the authors' series are not here")
-def test_authors_series_are_read(load):
-    module = load("scinol_figure1")
-    authors = module.read_authors(AUTHORS, (50, 5000))
-    np.testing.assert_allclose(authors["loss"]["ScInOL2"][0, -1], 0.29088971229216443)
-    np.testing.assert_allclose(authors["loss"]["SFMD"][-1, -1], 0.2799, atol=1e-4)
-    np.testing.assert_allclose(authors["error"]["ScInOL1"][0, -1], 0.1543, atol=1e-4)
 
 
 # Figure 2: data.
@@ -379,77 +314,6 @@ def folder(tmp_path):
     return folder
 
 
-def test_files(figure2, folder):
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    sets = {name: read() for name, read in figure2.data_sets_in(folder).items()}
-    assert {name: data.X.shape for name, data in sets.items()} == {
-        "bank": (90, 5),
-        "census": (90, 5),
-        "covertype": (90, 4),
-        "madelon": (90, 4),
-        "mnist": (90, 16),
-        "shuttle": (90, 4),
-    }
-    assert {name: data.n_train for name, data in sets.items() if data.n_train} == {
-        "madelon": 60
-    }
-    assert sparse.issparse(sets["mnist"].X)
-    assert sets["mnist"].X.max() <= 1
-    assert sets["shuttle"].n_classes == 3
-
-
-def test_official_test_sets(figure2):
-    X, y = np.zeros((70_000, 1), np.uint8), np.arange(70_000) % 10
-    assert figure2.images(X, y).n_train == 60_000
-
-
-def test_downloads(figure2, monkeypatch):
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    random = np.random.default_rng(0)
-    X, y = random.normal(size=(30, 3)), np.arange(30) % 2
-    asked = []
-
-    def fetch_openml(*, data_id, **options):
-        asked.append(data_id)
-        if data_id == 4535:
-            assert options["target_column"] == "V42"
-            frame = pd.DataFrame(
-                {"V1": X[:, 0], "V2": pd.Categorical(["p", "q", None] * 10)}
-            )
-            return frame, pd.Series(y.astype(str))
-        return X, y.astype(str).astype(object)
-
-    bank = '"age";"job";"y"\n50;"none";"no"\n40;"maid";"yes"\n30;"none";"no"\n'
-
-    def urlopen(url, timeout):
-        asked.append(url)
-        buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w") as archive:
-            archive.writestr(figure2.BANK_FILE, bank)
-        buffer.seek(0)
-        return buffer
-
-    monkeypatch.setattr(figure2, "fetch_openml", fetch_openml)
-    monkeypatch.setattr(figure2, "fetch_covtype", lambda **options: (X, y + 1))
-    monkeypatch.setattr(figure2, "urlopen", urlopen)
-    with pytest.raises(figure2.InputError, match="than was published"):
-        figure2.published_data_sets()["bank"]()
-    asked.clear()
-    monkeypatch.setattr(
-        figure2, "BANK_SHA256", hashlib.sha256(bank.encode()).hexdigest()
-    )
-    sets = {name: read() for name, read in figure2.published_data_sets().items()}
-    assert list(sets) == list(figure2.EPOCHS)
-    assert asked == [figure2.BANK, 4535, 1485, 554, 40685]
-    np.testing.assert_array_equal(sets["bank"].X, [[50, 1], [40, 0], [30, 1]])
-    np.testing.assert_array_equal(sets["bank"].y, [0, 1, 0])
-    assert sets["census"].X.shape == (30, 3)  # number, "q", missing
-    np.testing.assert_allclose(sets["mnist"].X, X / 255)
-    for name in ("covertype", "madelon", "shuttle"):
-        np.testing.assert_array_equal(sets[name].X, X)
-        np.testing.assert_array_equal(sets[name].y, y)
-
-
 # Figure 2: runs.
 
 
@@ -517,125 +381,3 @@ def test_figure2(figure2, call, folder, tmp_path, monkeypatch):
     # Once more, with nothing left to compute.
     monkeypatch.setattr(figure2, "learning_curve", None)
     assert call(figure2, *options) == (0, out, "")
-
-
-@pytest.mark.thorough
-@pytest.mark.usefixtures("small")
-def test_changes_are_computed(figure2, call, folder, tmp_path):
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    stored = tmp_path / "output" / "cells"
-
-    def n_cells(*options):
-        options = ["--data-dir", folder, "--only", "madelon", *options]
-        status, _, err = call(figure2, *options)
-        assert (status, err) == (0, "")
-        return len(list(stored.iterdir()))
-
-    assert n_cells("--repetitions", 1, "--epochs", 1) == 8
-    assert n_cells("--repetitions", 2, "--epochs", 1) == 16
-    assert n_cells("--repetitions", 1, "--epochs", 2) == 24
-    for path in stored.iterdir():
-        cell = json.loads(path.read_text())
-        assert len(cell["values"]["loss"]) == cell["key"]["epochs"]
-    # Other data under the same name.
-    lines = (folder / "madelon_train.csv").read_text().splitlines()
-    (folder / "madelon_train.csv").write_text("\n".join(lines[:-1]) + "\n")
-    assert n_cells("--repetitions", 1, "--epochs", 1) == 32
-
-
-def test_a_rate_that_overflows(figure2, monkeypatch):
-    """It is infinitely bad from then on."""
-
-    def overflow_later(estimator, X, y, fit=BaselineClassifier.fit):
-        if hasattr(estimator, "t_"):
-            raise ValueError(OVERFLOW)
-        return fit(estimator, X, y)
-
-    monkeypatch.setattr(BaselineClassifier, "fit", overflow_later)
-    X = np.random.default_rng(0).normal(size=(90, 3))
-    data = figure2.DataSet(X, (X[:, 0] > 0).astype(int), None)
-    curve = figure2.learning_curve(
-        figure2.Method("SGD", "sgd", (1.0,)), 1.0, data, 0, 3
-    )
-    assert np.isfinite(curve["loss"]).tolist() == [True, False, False]
-    assert np.isfinite(curve["accuracy"]).tolist() == [True, False, False]
-
-
-def test_best_rate(figure2):
-    method = figure2.Method("SGD", "sgd", (0.1, 1.0, 10.0))
-    losses = np.array(
-        [
-            [[0.1, 0.5], [0.1, 0.7]],
-            [[0.9, 0.4], [0.9, 0.6]],
-            [[0.1, 0.1], [0.1, np.inf]],
-        ]
-    )
-    curves = figure2.Curves(method, losses, 1 - losses)
-    assert (curves.rate, curves.final_loss) == (1.0, 0.5)
-    np.testing.assert_array_equal(curves.loss, losses[1])
-    np.testing.assert_array_equal(curves.accuracy, 1 - losses[1])
-    np.testing.assert_allclose(curves.mean_deviation, np.sqrt(0.02) / 2)
-
-
-def test_classes_that_are_not_in_training(figure2):
-    """They have infinite loss, and the rows are counted as errors."""
-    X = np.ones((6, 1))
-    data = figure2.data_set(X, [0, 2, 0, 2, 1, 2], n_train=4)
-    values = figure2.learning_curve(figure2.METHODS[-1], None, data, 0, 1)
-    assert values["loss"] == [np.inf]
-    assert values["accuracy"][0] in (0, 0.5)
-
-
-# What may be wrong: a sentence for each data set, and status 2 if none is left.
-
-
-def test_nothing_to_do(figure2, call, tmp_path):
-    missing = tmp_path / "missing"
-    assert call(figure2, "--data-dir", missing) == (
-        *(2, ""),
-        f"There is no folder {missing}.\n",
-    )
-    status, out, err = call(figure2, "--data-dir", tmp_path)
-    assert (status, err) == (2, "No data set is left.\n")
-    assert out.count("there is no file") == 6
-    status, out, err = call(figure2)
-    assert (status, err) == (2, "No data set is left.\n")
-    assert out.count("it cannot be downloaded: there is no network.") == 6
-
-
-def test_unusable_files(figure2, call, folder):
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    (folder / "bank_additional_full.csv").write_text("a,b\n1,2\n")
-    (folder / "census_income_kdd.csv").write_text("a,target\n1,2\n")
-    (folder / "covtype_sample.csv").write_text("a,target\n1,\n")
-    (folder / "madelon_valid.csv").write_text("a,target\n1,1\n")
-    (folder / "mnist.npz").write_text("no arrays")
-    (folder / "shuttle.csv").write_text("a,target\n1,2\n2,2\n")
-    status, out, err = call(figure2, "--data-dir", folder)
-    assert (status, err) == (2, "No data set is left.\n")
-    for line, words in zip(
-        out.splitlines(),
-        (
-            "has no column 'target'.",
-            "it could be any of census_income_kdd.csv, census_income_kdd_test.csv",
-            "has rows without a target.",
-            "differ in their columns.",
-            "cannot be read as arrays of NumPy.",
-            "its target is the same in all rows.",
-        ),
-        strict=True,
-    ):
-        assert words in line
-    np.savez(folder / "mnist.npz", X=np.ones((3, 2)))
-    _, out, _ = call(figure2, "--data-dir", folder, "--only", "mnist", "--only", "iris")
-    assert "has no array 'y'." in out
-    assert "Skipped iris: there is no data set of that name." in out
-
-
-@pytest.mark.parametrize("name", ["scinol_figure1", "scinol_figure2"])
-def test_folder_that_cannot_be_written(load, tmp_path, capsys, name):
-    occupied = tmp_path / "file"
-    occupied.touch()
-    options = ["--data-dir", str(tmp_path)] if name == "scinol_figure2" else []
-    assert load(name).main(["--output", str(occupied), *options]) == 2
-    assert str(occupied) in capsys.readouterr().err
