@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from support import ROOT
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -138,85 +137,7 @@ def test_animation(open_page):
     page.wait_for_function("n => !(" + more[5:] + ")", arg=N_ROWS - 1)
 
 
-def test_two_demonstrations(finished):
-    """A page may have several, which do not depend on each other."""
-    page = finished()
-    page.evaluate("document.body.append(document.createElement('div'))")
-    page.evaluate("document.body.lastChild.setAttribute('data-try-it', '')")
-    page.add_script_tag(path=ROOT / "doc" / "_static" / "try_it" / "try_it.js")
-    ids = page.eval_on_selector_all("[data-try-it] [id]", "all => all.map((e) => e.id)")
-    assert len({*ids}) == len(ids) == 6
-    first, second = page.get_by_role("slider", name="First feature").all()
-    second.press("End")
-    assert first.get_attribute("aria-valuetext") == "unchanged"
-    words = [
-        one.inner_text() for one in page.locator("[data-try-it] [role=status]").all()
-    ]
-    assert ["unchanged" in one for one in words] == [True, False]
-
-
-def test_phone(finished):
-    """Nothing is wider than the screen, whatever the numbers."""
-    page = finished(width=390)
-    page.get_by_role("slider", name="First feature").press("End")
-    page.get_by_role("slider", name="Learning rate").press("End")
-    assert "SGD is more than 1,000" in status(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    edge = page.locator("[data-try-it] svg").bounding_box()
-    for label in page.locator("[data-try-it] svg text").all():
-        box = label.bounding_box()
-        assert box["x"] >= edge["x"], label.inner_html()
-        assert box["x"] + box["width"] <= edge["x"] + edge["width"], label.inner_html()
-
-
-def luminance(color):
-    """The relative luminance of WCAG, of a colour as `rgb(1, 2, 3)`."""
-    values = np.array(re.findall(r"[\d.]+", color)[:3], dtype=float) / 255
-    power = ((values + 0.055) / 1.055) ** 2.4
-    return np.where(values <= 0.04045, values / 12.92, power) @ [0.2126, 0.7152, 0.0722]
-
-
-def test_colors(finished):
-    """They follow the mode, and have the contrast that WCAG asks for."""
-    seen = []
-    for dark in False, True:
-        page = finished(dark=dark)
-
-        def style(selector, name, page=page):
-            script = f"e => getComputedStyle(e).{name}"
-            return page.locator(selector).first.evaluate(script)
-
-        background = style("body", "backgroundColor")
-        for selector, name, least in [
-            ("[data-try-it] svg text", "fill", 4.5),
-            ("[data-curve=ScInOL2]", "stroke", 3),
-            ("[data-curve=SGD]", "stroke", 3),
-            ("[data-curve=guessing]", "stroke", 3),
-        ]:
-            color = style(selector, name)
-            dim, bright = sorted([luminance(color), luminance(background)])
-            assert (bright + 0.05) / (dim + 0.05) >= least, (selector, color, dark)
-            seen.append(color)
-    assert len({*seen}) == len(seen)
-    assert style("[data-curve=ScInOL2]", "strokeDasharray") == "none"
-    assert style("[data-curve=SGD]", "strokeDasharray") != "none"
-
-
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_accessibility(finished, violations, width, dark):
     assert not violations(finished(width=width, dark=dark))
-
-
-def test_without_javascript(open_page):
-    page = open_page(PAGE, java_script_enabled=False)
-    words = page.locator("[data-try-it] noscript")
-    assert "needs JavaScript" in words.inner_html()
-    assert words.bounding_box()["height"] > 0
-
-
-def test_global_names(finished, open_page):
-    """The page has one more than others."""
-    names = "Object.keys(window)"
-    others = {*open_page("start.html").evaluate(names)}
-    assert {*finished().evaluate(names)} - others == {"tryIt"}

@@ -1,7 +1,6 @@
 """The demonstration's learners, run by Node, and those of Python: the same numbers."""
 
 import json
-import re
 import shutil
 import subprocess
 
@@ -140,21 +139,3 @@ def test_mean_losses(node):
     np.testing.assert_allclose(found, np.cumsum(losses) / np.arange(1, 301), atol=1e-12)
     worst = node("meanLosses(new SGD(3, 10), makeStream(2000, 1e4)).at(-1)")
     assert 1e3 < worst < np.inf
-
-
-def test_stream(node):
-    """Both labels are as frequent, and the second feature's effect changes its sign."""
-    X, y = arrays(node("makeStream(2000, 100)"))
-    assert 0.45 < y.mean() < 0.55
-    np.testing.assert_allclose(X.std(axis=0), [100, 1, 1], rtol=0.05)
-    for rows, sign in (slice(0, 500), 1), (slice(1500, 2000), -1):
-        assert sign * np.corrcoef(X[rows, 1], y[rows])[0, 1] > 0.2
-
-
-def test_files(node):
-    """Small, without handlers in HTML, and with one global name."""
-    assert node("added") == ["tryIt"]
-    files = [*FOLDER.iterdir()]
-    assert sum(path.stat().st_size for path in files) < 40_000
-    for path in files:
-        assert not re.search(r"\bon\w+ *= *[\"']", path.read_text("utf-8"))
