@@ -1,14 +1,11 @@
 """What README and the pages show is so, and what they name is there."""
 
 import re
-from importlib import import_module
 
 import pytest
 import snippets
 from snippets import PAGES, ROOT
-from support.public_api import LISTED
 
-BLOCK = re.compile(r"^ *```python\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 # Beside those of the site.
 TEXTS = [*PAGES, *(ROOT / f"{name}.md" for name in ("CHANGELOG", "CONTRIBUTING"))]
 
@@ -29,49 +26,6 @@ def test_snippets(pages):
         s.name: said[s.name] for s in found if said.get(s.name, s.shown) != s.shown
     }
     assert not wrong, "\n".join(f"{name} prints\n{wrong[name]}" for name in wrong)
-
-
-@pytest.mark.thorough
-def test_snippets_that_are_wrong_are_noticed(tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text(
-        "```python\nprint(1)\n```\n\n```text\n2\n```\n\n"
-        "```python\nimport os\nprint(__name__, os.listdir())\nx = 1\n```\n\n"
-        "```python\nprint(x)\n```\n\n"
-        "```python no-run\nprint(y)\n```\n"
-    )
-    first, second, third = snippets.snippets(page)
-    assert (first.shown, second.shown, third.line) == ("2\n", "", 16)
-    said = snippets.run([page])
-    assert said.pop(first.name) == "1\n"
-    assert said.pop(second.name) == "__main__ []\n"
-    assert 'page.md:16", line 16' in said[third.name]
-    assert "NameError: name 'x' is not defined" in said.pop(third.name)
-    assert not said
-    snippets.write(page, {first.name: "1\n", second.name: "", third.name: "3\n"})
-    assert [s.shown for s in snippets.snippets(page)] == ["1\n", "", "3\n"]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_blocks_are_of_known_kinds(page):
-    """What is not run says so, and is Python all the same; output follows its code."""
-    text = page.read_text(encoding="utf-8")
-    kind, end = "", 0
-    for block in re.finditer(r"^```([^\n]*)\n(.*?)^```$", text, re.M | re.S):
-        before, between, (kind, source) = (
-            kind,
-            text[end : block.start()],
-            block.groups(),
-        )
-        assert kind in ("python", "python no-run", "text", "shell", "bibtex") or (
-            kind.startswith("{")
-        )
-        if kind == "python no-run":
-            compile(source, page, "exec")
-        if kind == "text":
-            assert before.startswith(("python", "shell")), source
-            assert not between.strip(), source
-        end = block.end()
 
 
 def slug(heading):
@@ -103,23 +57,6 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), link
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_figures_have_a_description(page):
-    for description, image in re.findall(
-        r"!\[(.*?)\]\((.*?)\)", page.read_text(encoding="utf-8"), re.DOTALL
-    ):
-        assert len(description) >= 20, image
-        assert "\n" not in description, "Sphinx would join the words at its ends."
-
-
-def test_readme_is_short_and_begins_with_its_figure():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert text.count("\n") <= 110
-    claim, figure = text.split("\n\n")[1:3]
-    assert claim.startswith("**")
-    assert figure.startswith("![")
-
-
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "README.md"])
 def test_files_that_are_named(page):
     text = (ROOT / page).read_text(encoding="utf-8")
@@ -128,17 +65,3 @@ def test_files_that_are_named(page):
     assert named
     for name in named:
         assert list(ROOT.glob(name)), name
-
-
-@pytest.mark.parametrize("name", ["row.svg", "which_estimator.svg"])
-def test_diagrams(monkeypatch, name):
-    """They are what their script draws, and link to pages of the API."""
-    monkeypatch.syspath_prepend(ROOT / "doc")
-    diagram = import_module("diagram")
-    assert name in diagram.DRAWINGS
-    drawn = (ROOT / "doc" / "images" / name).read_text(encoding="utf-8")
-    assert drawn == diagram.DRAWINGS[name]()
-    links = re.findall(r'href="generated/(.*)\.(\w+)\.html"', drawn)
-    assert len(links) == (18 if name == "which_estimator.svg" else 0)
-    for module, public in links:
-        assert public in LISTED[module]

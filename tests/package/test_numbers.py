@@ -6,7 +6,6 @@ import math
 import re
 import tomllib
 from functools import cache
-from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from itertools import accumulate, groupby
 from pathlib import Path
@@ -297,26 +296,6 @@ def test_numbers_are_those_that_scripts_print(page):
     assert not stale(page)
 
 
-def test_stale_numbers_are_noticed(tmp_path, monkeypatch):
-    """In texts and tables, not in code, in names, or where no script is named."""
-    page = tmp_path / "page.md"
-    monkeypatch.setattr("test_numbers.ROOT", tmp_path)
-    text = (
-        "On wine ([a](hedge.py)) {} of SGD's loss, 2019, `x=77`, d88.\n\n"
-        "| data | loss |\n|---|---|\n| digits | {} |\n| wine | {} |\n\n"
-        "![x 99](a/99.png)\n\nNo script, 123.456.\n\n```python\n4321.1\n```\n"
-    )
-    losses = [column("hedge", data, -1)[0] for data in ("wine", "digits")]
-    said = f"{losses[0]:.2f}", f"{losses[1]:.3f}", f"{losses[0]:.3f}"
-    page.write_text(text.format(*said))
-    assert not stale("page.md")
-    # In a row of a table, the number of another row is a wrong one.
-    page.write_text(text.format("7.77", said[2], said[1]))
-    assert stale("page.md") == [
-        f"{wrong} of hedge" for wrong in ("7.77", said[2], said[1])
-    ]
-
-
 # What is stored.
 
 
@@ -344,40 +323,3 @@ def test_tables_are_made_from_what_is_stored():
         text = page.read_text(encoding="utf-8")
         assert tables.renewed(text) == text
         assert len(tables.TABLE.findall(text)) == n_tables
-
-
-def test_versions_on_the_page():
-    """The page on benchmarks names all versions and machines there are."""
-    page = (ROOT / "doc" / "benchmarks.md").read_text(encoding="utf-8")
-    for path in MEASURED.glob("*.json"):
-        measured = json.loads(path.read_text(encoding="utf-8"))
-        cores, architecture = measured["machine"].values()
-        assert f"{cores} cores, {architecture}" in page
-        versions = measured["versions"]
-        assert versions.pop("sklearn-scinol")
-        assert all(version in page for version in versions.values()), path
-
-
-def test_measure(tmp_path, monkeypatch, capsys):
-    """What is stored has no folder of this machine; what is not run is listed."""
-    monkeypatch.syspath_prepend(ROOT / "examples" / "benchmarks")
-    measure = import_module("measure")
-    monkeypatch.setattr(measure, "MEASURED", tmp_path)
-    (tmp_path / "runs.toml").write_text(
-        '[a]\ncommand = "a.py --data-dir FOLDER"\n'
-        '[b]\ncommand = "b.py"\nby_name = "takes hours"\n'
-        '[c]\ncommand = "c.py"\npackages = ["no_such_package"]\n'
-    )
-    printed = tmp_path / "out"
-    printed.write_text(f"read {tmp_path}/x.csv  \n0.5\nWrote {tmp_path}/x.png\n")
-    store = "--store", str(printed)
-    assert measure.main(["a", *store, "--data-dir", str(tmp_path)]) == 0
-    stored = json.loads((tmp_path / "a.json").read_text())
-    assert stored["command"] == "python examples/a.py --data-dir FOLDER"
-    assert stored["printed"] == ["read FOLDER/x.csv", "0.5"]
-    assert measure.main([]) == 0
-    assert capsys.readouterr().out.splitlines() == [
-        "a: not run, needs --data-dir FOLDER: a.py --data-dir FOLDER",
-        "b: not run, takes hours: b.py",
-        "c: not run, needs no_such_package: c.py",
-    ]

@@ -6,13 +6,10 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from importlib import import_module
 from importlib.util import find_spec
-from itertools import groupby
 from pathlib import Path
 
-import numpy as np
 import pytest
 from support import ROOT
 from support.public_api import LISTED, public_objects
@@ -213,32 +210,6 @@ def test_mixtures_ask_experts_by_their_protocol():
         expected = inspect.signature(getattr(NativeEstimator, name)).parameters
         actual = inspect.signature(getattr(OnlineClassifier, name)).parameters
         assert [*actual][: len(expected)] == [*expected]
-
-
-def test_calls_of_mixtures_enter_no_folder_three_times():
-    X = np.random.default_rng(0).normal(size=(9, 3))
-    model = sklearn_scinol.HedgeClassifier().partial_fit(X, [0, 1, 0] * 3, [0, 1])
-    stack = [None] * 100  # calls that have begun before
-    entered = Counter()
-
-    def record(frame, event, _):
-        if event == "return":
-            stack.pop()
-        elif event == "call":
-            path = Path(frame.f_code.co_filename)
-            is_inside = path.is_relative_to(PACKAGE)
-            stack.append(room_of(path) if is_inside else None)
-            rooms = [room for room in stack if room and room[0] != "_"]
-            for room, count in Counter(room for room, _ in groupby(rooms)).items():
-                entered[room] = max(entered[room], count)
-
-    sys.setprofile(record)
-    try:
-        model.partial_fit(X[:1], [0])
-    finally:
-        sys.setprofile(None)
-    assert entered["mixtures"] > 0
-    assert max(entered.values()) <= 2
 
 
 @pytest.mark.parametrize("layer", ["_portable", "losses", "learners", "transforms"])

@@ -1,25 +1,19 @@
 """What the documentation promises, where it holds and where it says that it doesn't."""
 
-import inspect
-
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.utils.estimator_checks import check_estimator
-from support.registry import thoroughly
 from support.sums import linear
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitRegressor,
-    DFEGClassifier,
     DFEGRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.baselines import BaselineRegressor
 
 EXACT = [
     ScInOLRegressor(center=False),
@@ -139,12 +133,6 @@ def test_the_fitted_model_decides_about_kernels():
     assert kernel.regret_bound(np.ones(2), vectors=X[:2]) == bound
 
 
-def test_subclasses_show_it_as_a_method():
-    for estimator in (ScInOLClassifier, DFEGClassifier, BaselineClassifier):
-        assert inspect.isfunction(estimator.regret_bound)
-        assert "cumulative_loss_" in estimator.regret_bound.__doc__
-
-
 # Averaging changes what is predicted, not what the bound is about.
 
 
@@ -216,44 +204,3 @@ def test_bound_with_max_support_and_intercept():
     K = np.exp(-model.gamma_ * (X - model.support_vectors_.T) ** 2)
     loss = np.abs(K @ coef + intercept - y).sum()
     assert model.cumulative_loss_ - loss <= model.regret_bound(coef, intercept)
-
-
-def test_bound_of_implicit_updates_in_a_ball():
-    """The theorem's, known before the stream but for the gradients."""
-    bounds = {}
-    for n in 1000, 4000:
-        x = np.ones((n, 1))
-        y = np.resize([1.0, -1.0], n)
-        model = AdaImplicitRegressor(
-            radius=1.0, beta=np.sqrt(2.0), fit_intercept=False, center=False
-        ).partial_fit(x, y)
-        bounds[n] = model.regret_bound([1.0])
-        assert bounds[n] <= 2 * np.sqrt(2) * np.sqrt(3 * n)
-    assert bounds[4000] < 2.1 * bounds[1000]
-
-
-# scikit-learn's checks.
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("estimator", "theirs"),
-    [
-        (ScInOLRegressor, SGDRegressor),
-        *thoroughly((ScInOLClassifier, SGDClassifier)),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_check_estimator(estimator, theirs):
-    """As it goes with scikit-learn's own, and as the user guide says to call it."""
-    expected_failed_checks = {
-        f"check_sample_weight_equivalence_on_{kind}_data": "One step, not several."
-        for kind in ("dense", "sparse")
-    }
-    results = check_estimator(
-        estimator(), expected_failed_checks=expected_failed_checks
-    )
-    failed = {r["check_name"] for r in results if r["status"] == "xfail"}
-    results = check_estimator(theirs(), on_fail=None)
-    failed_theirs = {r["check_name"] for r in results if r["status"] == "failed"}
-    assert failed == failed_theirs == {*expected_failed_checks}

@@ -66,19 +66,6 @@ def test_notes(candidate):
     assert say("notes", "v99.0.0")[0] == 1
 
 
-def test_sections_of_the_changelog():
-    """Versions from the last to the first, and in each the same order."""
-    unreleased, *versions = re.findall(r"(?m)^## \[(.*?)\]", CHANGELOG)
-    assert unreleased == "Unreleased"
-    numbers = [tuple(map(int, version.split("."))) for version in versions]
-    assert numbers == sorted(numbers, reverse=True)
-    order = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"]
-    for section in re.split(r"(?m)^## ", CHANGELOG)[1:]:
-        kinds = re.findall(r"^### (.*)$", section, re.MULTILINE)
-        assert kinds == sorted(kinds, key=order.index)
-        assert len({*kinds}) == len(kinds)
-
-
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
 def test_workflows_call_what_exists(path):
     """Actions are pinned by hash; scripts, targets and steps are there."""
@@ -129,16 +116,6 @@ def test_recipe():
     assert as_conda(build) in requirements["host"]
     (script,) = project["project"]["scripts"].items()
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(script)]
-
-
-def test_paper():
-    """It is short, and all that it cites is there and cited."""
-    _, front, text = (ROOT / "doc" / "paper.md").read_text("utf-8").split("---\n", 2)
-    assert yaml.safe_load(front)["bibliography"] == "paper.bib"
-    assert len(text.split()) <= 1000
-    bibliography = (ROOT / "doc" / "paper.bib").read_text(encoding="utf-8")
-    cited = {*re.findall(r"@([a-z]+\d{4}\w*)", text)}
-    assert cited == {*re.findall(r"^@\w+\{(.*),$", bibliography, re.MULTILINE)}
 
 
 def put(site, version, built):

@@ -13,10 +13,9 @@ from sklearn.utils._param_validation import StrOptions
 from support.public_api import public_objects
 
 import sklearn_scinol
-from sklearn_scinol import ScInOLClassifier, config
+from sklearn_scinol import config
 from sklearn_scinol.engines import ENGINES
 from sklearn_scinol.estimators.row_by_row import RowByRow
-from sklearn_scinol.inspection import TermsDisplay
 from sklearn_scinol.preprocessing import table
 from sklearn_scinol.streams import read_table, reading
 from sklearn_scinol.tables.kinds import KINDS
@@ -86,28 +85,6 @@ def test_functions_say_their_types():
     functions = [*map(inspect.unwrap, filter(inspect.isfunction, PUBLIC))]
     assert functions
     assert not {f.__name__: lacking(f) for f in functions if lacking(f)}
-
-
-def test_methods_are_found_behind_decorators():
-    names = {*map(name_of, functions_of(ScInOLClassifier))}
-    assert names >= {
-        "__init__",
-        "coef_",  # a property
-        "decision_function",
-        "fit",  # in scikit-learn's decorator
-        "partial_fit_predict",
-        "predict_proba",  # only with some losses
-        "regret_bound",  # only where one is proved
-        "row_by_row",
-    }
-    assert "from_estimator" in map(name_of, functions_of(TermsDisplay))  # of the class
-
-
-def test_what_lacks_is_found():
-    def function(self, x, y: int, *args, z=1, **kwargs: int):
-        """Without types of `x`, `z`, and of what it returns."""
-
-    assert lacking(function) == ["x", "z", "return"]
 
 
 def choices(hint):
