@@ -20,6 +20,7 @@ from support.comparisons import (
 )
 from support.invariances import (
     SCALE_INVARIANT,
+    assert_change_cancels,
     assert_chunks_do_not_matter,
     assert_powers_of_two_cancel,
     assert_rows_of_weight_zero_change_nothing,
@@ -33,19 +34,24 @@ in_layouts = thinned(REPRESENTATIVES, layout=LAYOUTS)
 
 
 def on_streams(test):
-    """Run a test on twenty short streams: rows, targets, new rows, random numbers."""
+    """Run a test on twenty short streams: rows, and random numbers."""
 
     def test_all(engine, **parameters):
         for seed in range(20):
-            X, y = parameters["case"].data(10, seed=seed)
-            new, _ = parameters["case"].data(5, seed=seed + 100)
+            case = parameters["case"]
+            rows = *case.data(10, seed=seed), case.data(5, seed=seed + 100)[0]
             random = np.random.default_rng(seed + 200)
-            test(**parameters, X=X, y=y, new=new, random=random)
+            test(**parameters, rows=rows, random=random)
 
     names = [name for name in signature(test).parameters if name in ("case", "layout")]
     of_test = [Parameter(name, Parameter.KEYWORD_ONLY) for name in ("engine", *names)]
     test_all.__signature__ = Signature(of_test)
     return test_all
+
+
+def assert_cancels(case, layout, change, rows, **given):
+    make = partial(case.make, center=layout.center)
+    return assert_change_cancels(case, make, layout.container, change, rows, **given)
 
 
 @pytest.mark.cases(20)
@@ -175,63 +181,32 @@ def test_powers_of_two(case, layout, engine):
 @pytest.mark.cases(20)
 @thinned(SCALE_INVARIANT, layout=LAYOUTS)
 @on_streams
-def test_any_units(case, layout, X, y, new, random):
-    units = 10.0 ** random.uniform(-20.0, 20.0, size=X.shape[1])
-    plain, scaled = case.make(center=layout.center), case.make(center=layout.center)
-    assert_close(
-        case.charged(scaled, layout.container(X * units), y),
-        case.charged(plain, layout.container(X), y),
-        1e-9,
-    )
-    assert_close(
-        case.decision(scaled, layout.container(new * units)),
-        case.decision(plain, layout.container(new)),
-        1e-9,
-    )
+def test_any_units(case, layout, rows, random):
+    units = 10.0 ** random.uniform(-270.0, 270.0, size=rows[0].shape[1])
+    assert_cancels(case, layout, lambda X: X * units, rows)
 
 
 @pytest.mark.cases(20)
 @in_layouts
 @on_streams
-def test_permuted_features(case, layout, X, y, new, random):
-    order = random.permutation(X.shape[1])
-    plain, permuted = case.make(center=layout.center), case.make(center=layout.center)
-    assert_close(
-        case.charged(permuted, layout.container(X[:, order]), y),
-        case.charged(plain, layout.container(X), y),
-        1e-9,
-    )
-    assert_close(
-        case.decision(permuted, layout.container(new[:, order])),
-        case.decision(plain, layout.container(new)),
-        1e-9,
-    )
+def test_permuted_features(case, layout, rows, random):
+    order = random.permutation(rows[0].shape[1])
+    plain, permuted = assert_cancels(case, layout, lambda X: X[:, order], rows)
     assert_close(permuted.coef_, plain.coef_[..., order], 1e-9)
 
 
 @pytest.mark.cases(20)
 @thinned([case for case in REPRESENTATIVES if not case.counts_features], layout=LAYOUTS)
 @on_streams
-def test_column_that_tells_nothing(case, layout, X, y, new, random):
+def test_column_that_tells_nothing(case, layout, rows, random):
     """A column of zeros; with centring, a column of any constant."""
-    c = weights(len(y))
     constant = 0.1 if layout.center else 0.0
-    plain, wider = case.make(center=layout.center), case.make(center=layout.center)
-    assert_close(
-        case.charged(
-            wider,
-            layout.container(np.insert(X, 2, constant, axis=1)),
-            y,
-            sample_weight=c,
-        ),
-        case.charged(plain, layout.container(X), y, sample_weight=c),
-        1e-9,
-    )
-    assert_close(
-        case.decision(wider, layout.container(np.insert(new, 2, constant, axis=1))),
-        case.decision(plain, layout.container(new)),
-        1e-9,
-    )
+    c = weights(len(rows[1]))
+
+    def with_column(X):
+        return np.insert(X, 2, constant, axis=1)
+
+    plain, wider = assert_cancels(case, layout, with_column, rows, sample_weight=c)
     assert_array_equal(wider.coef_[..., 2], 0.0)
     assert_close(np.delete(wider.coef_, 2, axis=-1), plain.coef_, 1e-9)
 
@@ -239,11 +214,10 @@ def test_column_that_tells_nothing(case, layout, X, y, new, random):
 @pytest.mark.cases(20)
 @thinned(REPRESENTATIVES)
 @on_streams
-def test_shifted_features(case, X, y, new, random):
+def test_shifted_features(case, rows, random):
+    X = rows[0]
     shift = 10.0 * random.normal(size=X.shape[1]) * X.std(axis=0)
-    plain, shifted = case.make(center=True), case.make(center=True)
-    assert_close(case.charged(shifted, X + shift, y), case.charged(plain, X, y), 1e-9)
-    assert_close(case.decision(shifted, new + shift), case.decision(plain, new), 1e-9)
+    plain, shifted = assert_cancels(case, LAYOUTS[1], lambda X: X + shift, rows)
     assert_close(shifted.coef_, plain.coef_, 1e-9)
 
 

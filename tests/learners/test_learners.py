@@ -1,20 +1,16 @@
 """What learners declare, and that one can be added as CONTRIBUTING says."""
 
-import textwrap
 from itertools import product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.outside import LeastSquares
-from support.packages import run
-from support.registry import ENGINES, LEARNERS, thoroughly
+from support.registry import ENGINES, LEARNERS
 from support.sums import linear
 
-from sklearn_scinol.learners.interface import make_learner, traits
-from sklearn_scinol.losses import SquaredError
-from sklearn_scinol.models.base import Chunk
-from sklearn_scinol.models.linear import LinearModel
+from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.learners.interface import traits
 
 # What papers say of the algorithms; the registry goes by what the learners say.
 
@@ -43,92 +39,6 @@ def test_traits(trait):
     assert having == set(FACTS[trait].split())
 
 
-def test_learners_that_divide_by_the_number_of_features():
-    values = {"n_coordinates": 7, "learning_rate": 0.5, "normalizer": "max"}
-    for name in "sfmd", "k17":
-        assert 7 in make_learner(LEARNERS[name], values)
-        counts = "n_coordinates" in LEARNERS[name].parameters.values()
-        assert counts
-
-
-# A learner of coordinates: its file and one line.
-
-TOY = textwrap.dedent('''
-    """Gradient descent with the step size 1 / sqrt(t) for each coordinate."""
-
-    from typing import NamedTuple
-
-    import numpy as np
-
-    __all__ = ["Toy"]
-
-
-    class State(NamedTuple):
-        w: np.ndarray
-
-
-    class Toy(NamedTuple):
-        State = State
-        parameters = {}
-        scale_invariant = False
-        bounded_gradients = False
-        stays_finite = False
-        keeps_first = False
-
-        def initial_state(self):
-            return State(w=0.0)
-
-        def weight(self, s, i, x, t):
-            return s.w[i]
-
-        def update(self, s, i, x, g, w, t):
-            s.w[i] -= g * x / np.sqrt(t)
-''')
-
-USE_TOY = textwrap.dedent("""
-    import numpy as np
-    from scipy import sparse
-    from sklearn_scinol import config_context
-    from sklearn_scinol.baselines import BaselineClassifier
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
-    y = ((X * [1.0, -2.0, 0.5, 0.0]).sum(axis=1) > 0.3).astype(int)
-    weights = np.zeros(5)
-    for t, (x, label) in enumerate(zip(np.column_stack([X, np.ones(300)]), y), 1):
-        sign = 2 * label - 1
-        weights += sign * x / (1 + np.exp(sign * (weights @ x))) / np.sqrt(t)
-
-    for engine in "numpy", "numba":
-        for container in np.array, sparse.csr_array:
-            with config_context(engine=engine):
-                model = BaselineClassifier(algorithm="toy", center=False)
-                model.partial_fit(container(X), y, classes=[0, 1])
-                assert model.score(X, y) > 0.9
-            learned = [*model.coef_[0], *model.intercept_]
-            np.testing.assert_allclose(learned, weights, rtol=1e-10)
-            assert not hasattr(model, "regret_bound")
-    with config_context(engine="numpy"):
-        several = BaselineClassifier("toy", loss="hinge", average=True)
-        assert several.fit(X, (X[:, 0] > 0) + y).score(X, (X[:, 0] > 0) + y) > 0.7
-    print("learned")
-""")
-
-
-@pytest.mark.thorough
-def test_adding_a_learner(package):
-    """Its file, and one line that names it."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    (package / "learners" / "toy.py").write_text(TOY, "utf-8")
-    names = package / "learners" / "__init__.py"
-    source = names.read_text("utf-8")
-    line = "BASELINES = {\n"
-    assert source.count(line) == 1
-    source = source.replace(line, f'from .toy import Toy\n\n{line}    "toy": Toy,\n')
-    names.write_text(source, "utf-8")
-    assert run(USE_TOY, package, NUMBA_DISABLE_JIT="1") == "learned\n"
-
-
 # A learner of rows as vectors, with a matrix of its own.
 
 
@@ -146,36 +56,23 @@ def least_squares(X, Y, penalty):
 
 @pytest.mark.parametrize(
     ("n_outputs", "engine"),
-    [*product([1, 2], ENGINES), *thoroughly((1, "numba")), (2, "numba")],
+    [*product([1, 2], ENGINES), (2, "numba")],
     indirect=["engine"],
 )
 def test_learner_of_vectors(n_outputs, engine):
+    """The loss is (y - p)^2 / 2, or steps would be twice as long."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
-    Y = (
-        linear(X, rng.normal(size=(3, n_outputs)))
-        + 1.0
-        + 0.1 * rng.normal(size=(40, 1))
-    )
-    expected, weights = least_squares(X, Y, 0.5)
-    model = LinearModel(
-        LeastSquares(0.5),
-        SquaredError(),
-        3,
-        n_outputs,
-        fit_intercept=True,
-        average=0,
-    )
-    before = []
-    for rows in np.split(np.arange(40), [1, 2, 30]):
-        before.append(model.decision(X[rows[:1]])[0])
-        ((_, said, all_finite),) = model.learn(Chunk(X[rows], Y[rows]))
-        assert all_finite
-        assert_allclose(said[0], before[-1], rtol=1e-12, atol=1e-15)
-        # The loss is (y - p)^2 / 2, or the step would be twice as long.
-        assert_allclose(said, expected[rows], rtol=1e-10, atol=1e-12)
-    coef, intercept = model.coefficients()
-    assert_allclose(np.column_stack([coef, intercept]), weights, rtol=1e-12)
-    assert_allclose(model.decision(X), X @ coef.T + intercept, rtol=1e-12)
-    assert model.traits.by_vector
-    assert model.traits.touches_all
+    Y = linear(X, rng.normal(size=(3, n_outputs))) + 0.1 * rng.normal(size=(40, 1))
+    expected, weights = map(np.squeeze, least_squares(X, Y + 1.0, 0.5))
+    Y = np.squeeze(Y + 1.0)
+    model = BaselineRegressor(LeastSquares(0.5), loss="squared_error", center=False)
+    said = [
+        model.partial_fit_predict(X[rows], Y[rows])
+        for rows in np.split(np.arange(40), [1, 2, 30])
+    ]
+    assert_allclose(np.concatenate(said), expected, rtol=1e-10, atol=1e-12)
+    assert_allclose(model.coef_, weights[..., :3], rtol=1e-12)
+    assert_allclose(np.squeeze(model.intercept_), weights[..., 3], rtol=1e-12)
+    at_rest = X @ model.coef_.T + np.squeeze(model.intercept_)
+    assert_allclose(model.predict(X), at_rest, rtol=1e-12)

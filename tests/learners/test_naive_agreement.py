@@ -1,6 +1,5 @@
 """Every estimator against the plain references of `naive`."""
 
-import math
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -152,36 +151,3 @@ def test_class_weight(case, engine):
     model, expected = learned_simply(case, False, case.average, of_class)
     assert_agrees(case, charged, expected)
     assert_same_model(case, estimator, model)
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [
-        naive.Logistic(),
-        naive.Hinge(),
-        naive.AbsoluteError(),
-        naive.Huber(0.3),
-        naive.EpsilonInsensitive(0.2),
-        naive.Quantile(0.8),
-    ],
-    ids=lambda loss: type(loss).__name__,
-)
-def test_gradients_of_the_references(loss):
-    step = 1e-6
-    for y in (-1.0, 1.0):
-        for p in np.linspace(-3.0, 3.0, 50):
-            slope = (loss.value(y, p + step) - loss.value(y, p - step)) / (2 * step)
-            assert math.isclose(loss.gradient(y, p), slope, rel_tol=1e-6, abs_tol=1e-6)
-            assert abs(loss.gradient(y, p)) <= loss.lipschitz
-
-
-def test_gradient_of_the_reference_cross_entropy():
-    loss, step = naive.CrossEntropy(), 1e-6
-    p = [0.3, -1.2, 2.0, 0.0]
-    for y in range(4):
-        for k, slope in enumerate(loss.gradient(y, p)):
-            above, below = p.copy(), p.copy()
-            above[k] += step
-            below[k] -= step
-            numeric = (loss.value(y, above) - loss.value(y, below)) / (2 * step)
-            assert math.isclose(slope, numeric, rel_tol=1e-6, abs_tol=1e-6)

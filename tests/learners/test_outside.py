@@ -11,11 +11,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from support.outside import (
     CoshLoss,
     Descent,
-    LeastSquares,
     MarginLoss,
     MergingDescent,
     SqrtLoss,
@@ -180,24 +178,6 @@ def test_parameters():
     assert "algorithm=Descent(rate=0.5)" in repr(classifier())
 
 
-@pytest.mark.parametrize(
-    "grid",
-    [
-        {"algorithm": [Descent(1e-6), Descent(1.0)]},
-        {"algorithm__rate": [1e-6, 1.0]},
-        {"loss": [SqrtLoss(), "hinge"], "algorithm": ["ogd", Descent(1.0)]},
-    ],
-    ids=lambda grid: "-".join(grid),
-)
-def test_grid_search(grid):
-    model = classifier(max_iter=2, tol=None)
-    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, LABELS)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    for name, values in grid.items():
-        assert search.best_params_[name] in values
-        assert search.best_estimator_.get_params()[name] in values
-
-
 # Errors for missing or invalid declarations.
 
 
@@ -215,34 +195,6 @@ def without(complete, *names):
 def test_learner_lacks(name):
     with pytest.raises(TypeError, match=f"A learner must declare `{name}`, as Lacking"):
         learned(classifier(without(Descent, name)))
-
-
-@pytest.mark.parametrize(
-    ("complete", "name"),
-    [
-        (learners.KernelGD, "row_step"),
-        (learners.KernelGD, "Shared"),
-        (learners.OGD, "fold"),
-        (LeastSquares, "learn"),
-        (LeastSquares, "weights"),
-    ],
-)
-def test_other_kinds_of_learners_lack(complete, name):
-    lacking = type("Lacking", (complete,), {name: property()})
-    with pytest.raises(TypeError, match=f"A learner must declare `{name}`"):
-        learned(classifier(lacks(lacking, name)))
-
-
-def lacks(cls, name):
-    """An instance of a class of which an inherited attribute is not there."""
-
-    class Meta(type(cls)):
-        def __getattribute__(self, asked):
-            if asked == name:
-                raise AttributeError(asked)
-            return super().__getattribute__(asked)
-
-    return Meta("Lacking", (cls,), {})(*[1.0] * len(cls._fields))
 
 
 @pytest.mark.parametrize("name", ["is_classification", "joint", "lipschitz", "value"])
@@ -387,13 +339,6 @@ def test_copies_go_on(how, loss, tmp_path, engine):
             assert_same_models(copy, model)
 
 
-def test_learner_that_inherits_is_stored(tmp_path):
-    pytest.importorskip("skops", reason="skops is not installed")
-    model = learned(BaselineClassifier(learners.OGD(0.3), loss=losses.Hinge()))
-    persistence.save(model, tmp_path / "model.skops")
-    assert persistence.load(tmp_path / "model.skops").algorithm == learners.OGD(0.3)
-
-
 def test_merging():
     models = [learned(classifier(MergingDescent())) for _ in range(2)]
     merged = merge_models(models)
@@ -485,23 +430,3 @@ def test_cache_on_disk_follows_the_source(tmp_path):
     counts, edited, _ = use()
     assert counts == (0, 1)
     assert np.abs(np.subtract(edited, coef)).min() > 1e-3
-
-
-@pytest.mark.parametrize("engine", ["numba"], indirect=True)
-def test_digest_follows_values(engine, monkeypatch):
-    from support import outside
-
-    from sklearn_scinol.engines.numba_engine.compiling import flat_function
-    from sklearn_scinol.engines.numba_engine.flattening import structure
-
-    def digest(learner):
-        s = type(learner).State(np.zeros((1, 2)))
-        arguments = learner, s, (0, 0), 1.0, 1.0, 1.0, 1.0
-        names = "self", "s", "i", "x", "g", "w", "t"
-        values = [*map(structure, arguments, names)]
-        return flat_function(type(learner).update, values, is_strict=False)[1].digest
-
-    before = digest(Descent())
-    assert digest(Descent(0.3)) == before != digest(learners.OGD())
-    monkeypatch.setattr(outside, "POWER", 0.7)
-    assert digest(Descent()) != before

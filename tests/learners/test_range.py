@@ -5,19 +5,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from support.comparisons import assert_close, assert_identical
 from support.invariances import SCALE_INVARIANT
-from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, seeds, thinned
+from support.registry import LAYOUTS, thinned
 
 from sklearn_scinol import (
     AdaFTRLRegressor,
     AdaImplicitRegressor,
     DFEGRegressor,
-    HedgeClassifier,
-    HedgeRegressor,
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineRegressor
@@ -32,11 +29,6 @@ SCALES = {
     "2^900": 2.0**900,
 }
 in_ranges = thinned(SCALE_INVARIANT, layout=LAYOUTS, scale=[*SCALES])
-SCALED = [
-    case
-    for case in REPRESENTATIVES
-    if case.has("scale") and not case.average and case.radius is None
-]
 
 
 def tame(case, seed=0):
@@ -76,52 +68,6 @@ def test_one_scale_of_all_features(case, layout, scale, engine):
     units, power = SCALES[scale], scale == "1" or scale.startswith("2")
     tolerance = 0.0 if power else 1e-9
     assert_units_cancel(case, make, layout.container, units, tolerance)
-
-
-@pytest.mark.cases(20)
-@thinned([*SCALE_INVARIANT], layout=LAYOUTS, seed=[0, 1])
-def test_powers_of_two_of_each_feature(case, layout, seed, engine):
-    exponents = np.random.default_rng(seed).integers(-900, 901, size=6)
-    exponents[:2] = -900, 900
-    make = partial(case.make, center=layout.center)
-    assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
-
-
-@pytest.mark.cases(20)
-@thinned([*SCALE_INVARIANT], layout=LAYOUTS)
-def test_any_units_of_each_feature(case, layout, engine):
-    units = 10.0 ** np.random.default_rng(0).uniform(-270.0, 270.0, size=6)
-    make = partial(case.make, center=layout.center)
-    assert_units_cancel(case, make, layout.container, units, 1e-9)
-
-
-@pytest.mark.cases(20)
-@thinned(SCALED, layout=SCALED_LAYOUTS)
-def test_units_of_standardised_features(case, layout, engine):
-    exponents = np.array([-900, 900, -300, 300, 0, 7])
-    make = partial(case.make, center=layout.center, scale=True)
-    assert_units_cancel(case, make, layout.container, 2.0**exponents, 0.0)
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@seeds
-def test_units_in_mixtures(estimator, container, seed, engine):
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(60, 4))
-    y = (X[:, 0] > 0).astype(int)
-    units = 2.0 ** np.array([-900, -300, 300, 900])
-    decide, classes = "predict", {}
-    if estimator is HedgeClassifier:
-        decide, classes = "decision_function", {"classes": [0, 1]}
-    plain = estimator().partial_fit(container(X), y, **classes)
-    other = estimator().partial_fit(container(X * units), y, **classes)
-    other._check_state()
-    assert_array_equal(
-        getattr(other, decide)(container(X * units)),
-        getattr(plain, decide)(container(X)),
-    )
 
 
 @thinned([*SCALE_INVARIANT], layout=LAYOUTS, first=[1e-12, 1e12])

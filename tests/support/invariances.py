@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sklearn_scinol.models import linear
-from support.comparisons import assert_identical, learned
+from support.comparisons import assert_close, assert_identical, learned
 from support.registry import REPRESENTATIVES
 
 SCALE_INVARIANT = [case for case in REPRESENTATIVES if case.traits.scale_invariant]
@@ -42,8 +42,8 @@ def assert_powers_of_two_cancel(case, make, container):
     X, y = case.data()
     new, _ = case.data(seed=3)
     c = weights(len(y))
-    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
-    exponents[:2] = -300, 300
+    exponents = np.random.default_rng(4).integers(-900, 901, size=X.shape[1])
+    exponents[:2] = -900, 900
     units = 2.0**exponents
 
     plain, scaled = make(), make()
@@ -59,6 +59,26 @@ def assert_powers_of_two_cancel(case, make, container):
     assert_identical(scaled.intercept_, plain.intercept_)
     assert scaled.cumulative_loss_ == plain.cumulative_loss_
     return plain, scaled, units
+
+
+def assert_change_cancels(case, make, container, change, rows, **given):
+    """Learn rows as they are and changed: what is charged and decided is the same.
+
+    Return the two estimators. `rows` are those to learn, their targets, and new ones.
+    """
+    X, y, new = rows
+    plain, changed = make(), make()
+    assert_close(
+        case.charged(changed, container(change(X)), y, **given),
+        case.charged(plain, container(X), y, **given),
+        1e-9,
+    )
+    assert_close(
+        case.decision(changed, container(change(new))),
+        case.decision(plain, container(new)),
+        1e-9,
+    )
+    return plain, changed
 
 
 def assert_rows_of_weight_zero_change_nothing(case, make, container):
