@@ -15,7 +15,6 @@ from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, seeds, th
 from sklearn_scinol import (
     DFEGClassifier,
     HedgeClassifier,
-    HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
@@ -159,32 +158,6 @@ def test_bound_until_a_value_is_clipped(container):
     assert estimator.regret_bound(coef) < np.inf
     estimator.partial_fit(container(X), y)
     assert estimator.regret_bound(coef) == np.inf
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("learner", [HedgeClassifier, HedgeRegressor])
-def test_default_experts_of_a_mixture_share_the_limits(learner):
-    rng = np.random.default_rng(0)
-    X, y = rng.standard_t(1, size=(30, 3)), rng.integers(2, size=30)
-    mixture = learner(clip_ratio=3.0).fit(X, y)
-    experts = mixture.named_estimators_
-    without = "neighbors", "mondrian"
-    experts = {n: e for n, e in experts.items() if not n.startswith(without)}
-    assert {expert.clip_ratio for expert in experts.values()} == {3.0}
-    limits = {
-        id(expert._model.features.limits)
-        for name, expert in experts.items()
-        if not name.startswith(("newton", "fourier", "no-features"))
-    }
-    # Of rows that are scaled, of those that are so by what is latest, and of others.
-    assert len(limits) == 3
-
-
-@pytest.mark.parametrize("ratio", [1.0, 0.5, -2.0, np.inf, np.nan, "2"])
-@pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
-def test_ratio_is_above_one(learner, ratio):
-    with pytest.raises(ValueError, match="The 'clip_ratio' parameter of"):
-        learner(clip_ratio=ratio).fit([[1.0], [2.0]], [0, 1])
 
 
 def test_no_clipping_in_the_space_of_a_kernel():

@@ -1,7 +1,5 @@
 """What `moment_forgetting` means, and what holds with it."""
 
-import pickle
-from copy import deepcopy
 from functools import partial
 from math import fsum, sqrt
 
@@ -11,8 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
-from support.comparisons import assert_close, assert_identical, learned
+from support.comparisons import assert_close, assert_identical
 from support.invariances import (
+    assert_change_cancels,
     assert_chunks_do_not_matter,
     assert_powers_of_two_cancel,
     assert_rows_of_weight_zero_change_nothing,
@@ -29,12 +28,10 @@ from support.scaled import (
 
 from sklearn_scinol import ScInOLRegressor, config_context
 from sklearn_scinol._shards import Shards
-from sklearn_scinol._state import checkpoint, parts_of
 from sklearn_scinol.blocks import CSRRows, DenseRows
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.models.weights import WeightScale
-from sklearn_scinol.persistence import load, save
 from sklearn_scinol.transforms.features import FeatureTransform
 from sklearn_scinol.transforms.placement import Placement
 
@@ -130,22 +127,12 @@ def test_powers_of_two(case, layout, engine):
 def test_any_units(case, layout, engine):
     """With centring, any zero as well."""
     X, y = case.data()
-    new, _ = case.data(seed=3)
     rng = np.random.default_rng(4)
     units = 10.0 ** rng.uniform(-20.0, 20.0, size=X.shape[1])
     shift = 10.0 * rng.normal(size=X.shape[1]) * X.std(axis=0) * layout.center
-    plain, moved = forgetful(case, layout), forgetful(case, layout)
-    container = layout.container
-    assert_close(
-        case.charged(moved, container((X + shift) * units), y),
-        case.charged(plain, container(X), y),
-        1e-9,
-    )
-    assert_close(
-        case.decision(moved, container((new + shift) * units)),
-        case.decision(plain, container(new)),
-        1e-9,
-    )
+    rows, makes = (X, y, case.data(seed=3)[0]), partial(forgetful, case, layout)
+    change = lambda X: (X + shift) * units  # noqa: E731
+    assert_change_cancels(case, makes, layout.container, change, rows)
 
 
 @in_layouts
@@ -364,52 +351,6 @@ def test_other_columns(columns, engine):
         1e-9,
     )
     assert scaled.features.n_sparse > before.n_sparse  # shares no array with it
-
-
-@thinned(CASES)
-def test_pickled_and_saved(case, engine, tmp_path):
-    X, y = case.data()
-    rows = sparse.csr_array(X)
-    estimator = forgetful(case, LAYOUTS[2])
-    case.partial_fit(estimator, rows[:20], y[:20])
-    others = [pickle.loads(pickle.dumps(estimator))]
-    save(estimator, tmp_path / "model.skops")
-    others.append(load(tmp_path / "model.skops"))
-    expected = case.charged(estimator, rows[20:], y[20:])
-    for other in others:
-        assert_identical(case.charged(other, rows[20:], y[20:]), expected)
-        assert_identical(learned(other), learned(estimator))
-
-
-@pytest.mark.parametrize("before", [False, True, None])
-def test_way_back_from_sparse_rows(before, engine):
-    """Whatever rows were there before: dense, sparse or none."""
-    X, c = stream()
-    scaled, expected = (Scaled(4, FORGETTING) for _ in range(2))
-    if before is not None:
-        for each in scaled, expected:
-            each.learn(X[:20], c[:20], before)
-    state = deepcopy([vars(part) for part in parts_of(scaled.features)])
-    restore = checkpoint(scaled.features)
-    other = deepcopy(scaled.weight_scale)
-    scaled.learn(X[20:40], c[20:40])
-    restore()
-    scaled.weight_scale = other
-    for part, expected_part in zip(parts_of(scaled.features), state, strict=True):
-        assert_identical(vars(part), expected_part)
-    again = scaled.learn(X[40:], c[40:]), expected.learn(X[40:], c[40:])
-    assert_identical(*again)
-
-
-def test_invariants_of_numbers_of_rows():
-    scaled = Scaled(4, FORGETTING)
-    with config_context(engine="numpy"):
-        scaled.learn(*stream())
-    features = scaled.features
-    assert all(np.all(holds) for _, holds in features.invariants())
-    features.moments[3, 1] = features.n_sparse + 1.0
-    broken = [name for name, holds in features.invariants() if not np.all(holds)]
-    assert broken == ["recorded <= n_sparse"]
 
 
 # Features that no longer vary.
