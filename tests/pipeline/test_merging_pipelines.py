@@ -14,7 +14,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from support.comparisons import assert_identical
-from support.copies import COPIES
 from support.tables import KINDS, table
 
 from sklearn_scinol import (
@@ -189,20 +188,6 @@ def test_all_kinds_of_columns(name):
     merged[-1]._check_state()
 
 
-def test_frames_and_dicts():
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    rows = table(400)
-    y = np.array([(row["age"] or 50) < 45 for row in rows], dtype=int)
-    encoder = TableEncoder(kinds=KINDS, n_named=5, n_hashed=2**12)
-    pipeline = make_online_pipeline(encoder, ScInOLClassifier(average=True))
-    first, second = (learned(pipeline, rows[i::2], y[i::2]) for i in (0, 1))
-    of_frame = learned(pipeline, pd.DataFrame(rows[1::2]), y[1::2])
-    merged = [merge_models([first, other]) for other in (second, of_frame)]
-    assert merged[0][0].categories_ == merged[1][0].categories_
-    said = [model.decision_function(rows) for model in merged]
-    assert_allclose(*said, rtol=1e-9)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "pipeline",
@@ -225,34 +210,6 @@ def test_a_single_model_is_the_same(pipeline):
             for each in merged, again:
                 each.partial_fit(X, y)
     assert model.n_samples_seen_ == 30
-
-
-@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
-def test_goes_on_from_a_copy(copy, tmp_path):
-    pipeline = make_online_pipeline(
-        TableEncoder(n_named=3, n_hashed=16), ScInOLClassifier()
-    )
-    models = [learned(pipeline, *cities(part, 40, k)) for k, part in enumerate(PARTS)]
-    merged = merge_models(models)
-    again = copy(merged, tmp_path / "model")
-    X, y = cities("hgfedcba", 50, seed=9)
-    for each in merged, again:
-        each.partial_fit(X, y)
-    assert (merged.decision_function(X) == again.decision_function(X)).all()
-
-
-def test_row_by_row():
-    pipeline = make_online_pipeline(
-        TableEncoder(n_named=3, n_hashed=16), ScInOLClassifier()
-    )
-    merged = merge_models(
-        [learned(pipeline, *cities(part, 40, k)) for k, part in enumerate(PARTS)]
-    )
-    X, y = cities("hgfedcba", 20, seed=9)
-    whole, rows = deepcopy(merged).partial_fit(X, y), merged.row_by_row()
-    for x, label in zip(X, y, strict=True):
-        rows.learn_one(x, label)
-    assert (merged.decision_function(X) == whole.decision_function(X)).all()
 
 
 SHARDS = st.lists(

@@ -8,11 +8,7 @@ from sklearn.base import clone
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import (
-    OnlineScaler,
-    OnlineTargetEncoder,
-    TableEncoder,
-)
+from sklearn_scinol.preprocessing import OnlineScaler, OnlineTargetEncoder, TableEncoder
 
 PIPELINES = {
     "scaler": make_online_pipeline(OnlineScaler(), ScInOLClassifier()),

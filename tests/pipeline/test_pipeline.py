@@ -7,17 +7,14 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.exceptions import NotFittedError
-from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
+from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     MinMaxScaler,
@@ -25,20 +22,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.utils import get_tags
-from support.comparisons import assert_identical, learned
-from support.copies import COPIES
+from support.comparisons import assert_identical
 from support.estimator_checks import with_checks
 from support.registry import thoroughly
 
-from sklearn_scinol import (
-    AdaImplicitRegressor,
-    HedgeClassifier,
-    HedgeRegressor,
-    ScInOLClassifier,
-    ScInOLRegressor,
-    _steps,
-)
-from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
 
@@ -152,42 +140,6 @@ def test_labels_are_used_after_their_row_is_predicted(engine):
         assert not np.any(again[row + 1 :] == said[row + 1 :])
 
 
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("size", [1, 7, 60])
-@pytest.mark.parametrize(
-    "transformer", [OnlineBinner(), FunctionTransformer(np.cbrt), "passthrough"]
-)
-def test_chunks_do_not_matter_once_transformers_stay(transformer, size, engine):
-    X, y = data()
-    first = make_online_pipeline(clone_step(transformer), ScInOLClassifier())
-    first.partial_fit(X[:100], y[:100], classes=[0, 1])
-    whole, parts = copy.deepcopy(first), first
-    X, y = X[100:], y[100:]
-    expected = whole.partial_fit_predict(X, y, method="decision_function")
-    said = [
-        parts.partial_fit_predict(X[rows], y[rows], method="decision_function")
-        for rows in slices(len(y), size)
-    ]
-    assert_identical(np.concatenate(said), expected)
-    assert_identical(learned(parts[-1]), learned(whole[-1]))
-    if transformer != "passthrough":
-        assert_identical(vars(parts[0]), vars(whole[0]))
-
-
-def test_regression(engine):
-    X, y = data()
-    Y = np.column_stack([y, -3.0 * y])
-    model = make_online_pipeline(StandardScaler(), AdaImplicitRegressor())
-    transformer, alone = StandardScaler(), AdaImplicitRegressor()
-    for rows in slices(N_ROWS, 30):
-        Z = transformer.partial_fit(X[rows]).transform(X[rows])
-        assert_identical(
-            model.partial_fit_predict(X[rows], Y[rows]),
-            alone.partial_fit_predict(Z, Y[rows]),
-        )
-    assert model.score(X, Y) == alone.score(transformer.transform(X), Y)
-
-
 @pytest.mark.parametrize("size", [1, 20])
 def test_last_steps_from_elsewhere(size):
     model, transformer = make_online_pipeline(MinMaxScaler(), SGD), MinMaxScaler()
@@ -228,15 +180,6 @@ def test_last_step_that_passes_through(last):
     assert_array_equal(
         model.partial_fit(X, y).transform(X), StandardScaler().fit_transform(X)
     )
-
-
-def test_text(engine):
-    texts = ["good news", "bad news", "very good", "very bad", "no news"] * 20
-    y = ["+", "-", "+", "-", "-"] * 20
-    model = make_online_pipeline(HashingVectorizer(), ScInOLClassifier())
-    for rows in slices(100, 10):
-        model.partial_fit(texts[rows], y[rows], classes=["+", "-"])
-    assert model.score(texts, y) == 1.0
 
 
 def test_nested_pipelines(engine):
@@ -287,27 +230,6 @@ def test_unfitted_steps(name, method):
         step.fit(StandardScaler().fit_transform(X))
         getattr(model, method)(X, y, classes=[0, 1])
         assert model.n_samples_seen_ == N_ROWS
-
-
-def test_unfitted_last_transformer():
-    model = make_online_pipeline(StandardScaler(), PCA(2))
-    with pytest.raises(NotFittedError, match="The step 'pca' has no partial_fit"):
-        model.partial_fit(data()[0])
-    model.fit(data()[0])
-    before = pickle.dumps(model[-1])
-    model.partial_fit(10.0 * data()[0])
-    assert pickle.dumps(model[-1]) == before
-    assert model[0].n_samples_seen_ == 2 * N_ROWS
-
-
-def test_stateless_steps():
-    X, y = data()
-    steps = FunctionTransformer(np.cbrt), Normalizer()
-    model = make_online_pipeline(*steps, ScInOLClassifier())
-    model.partial_fit(X, y, classes=[0, 1])
-    alone = ScInOLClassifier()
-    alone.partial_fit(Normalizer().transform(np.cbrt(X)), y, classes=[0, 1])
-    assert_array_equal(model[-1].coef_, alone.coef_)
 
 
 def test_frozen_steps_never_learn():
@@ -542,57 +464,11 @@ def test_first_chunk_without_classes():
     assert not hasattr(model, "n_features_in_")
 
 
-class Cheap(TransformerMixin, BaseEstimator):
-    """Knows a way back that needs no copy of itself."""
-
-    def partial_fit(self, X, y=None):
-        self.n_rows_ = len(X) + getattr(self, "n_rows_", 0)
-        return self
-
-    def transform(self, X):
-        return X
-
-    fit = partial_fit
-
-    def _checkpoint(self):
-        before = getattr(self, "n_rows_", 0)
-        return lambda: setattr(self, "n_rows_", before)
-
-
-def test_no_copies_where_there_is_another_way_back(monkeypatch):
-    def refuse(_):
-        raise AssertionError("a copy is made")
-
-    X, y = data()
-    nested = make_online_pipeline(Cheap(), FunctionTransformer())
-    last = make_online_pipeline(Cheap(), ScInOLClassifier())
-    model = make_online_pipeline(Cheap(), nested, last)
-    with monkeypatch.context() as patch:
-        patch.setattr(_steps, "deepcopy", refuse)
-        model.partial_fit(X, y, classes=[0, 1])
-        with pytest.raises(ValueError, match="unseen labels"):
-            model.partial_fit(X, y + 1)
-    assert [step.n_rows_ for step in (model[0], nested[0], last[0])] == [N_ROWS] * 3
-
-
 # Metadata.
 
 
 def weight(n=N_ROWS):
     return np.random.default_rng(1).choice([0.0, 0.5, 3.0], size=n)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_weights_go_to_the_last_step(method):
-    (X, y), c = data(), weight()
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    getattr(model, method)(X, y, classes=[0, 1], sample_weight=c)
-    Z, alone = StandardScaler().fit_transform(X), ScInOLClassifier()
-    alone.partial_fit(Z, y, classes=[0, 1], sample_weight=c)
-    assert_array_equal(model[-1].coef_, alone.coef_)
-    other = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    other.partial_fit(X, y, scinolclassifier__classes=[0, 1])
-    assert not np.array_equal(model[-1].coef_, other[-1].coef_)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -697,15 +573,6 @@ def test_metadata_of_transform(kind, routing):
         model[:-1].partial_fit(X, shift=3.0)  # which does not transform by the last
 
 
-def test_transformed_metadata(routing):
-    X, _ = data()
-    last = asking(Shifting(), X_before=True)
-    model = make_online_pipeline(StandardScaler(), last, transform_input=["X_before"])
-    model.partial_fit(X[100:], X_before=X[:100])
-    scaler = StandardScaler().fit(X[100:])
-    assert_array_equal(last.before_, scaler.transform(X[:100]))
-
-
 def test_requests_reach_nested_pipelines(routing):
     (X, y), c = data(), weight()
     inner = make_online_pipeline(asking(StandardScaler(), sample_weight=True))
@@ -716,28 +583,6 @@ def test_requests_reach_nested_pipelines(routing):
     flat = clone(flat).partial_fit(X, y, classes=[0, 1], sample_weight=c)
     assert_array_equal(inner[0].mean_, flat[0].mean_)
     assert_array_equal(last[0].coef_, flat[1].coef_)
-
-
-def test_weights_through_estimators_of_pipelines(routing):
-    (X, y), c = data(), weight()
-    y = y + (X[:, 0] > 1.0)
-    steps = asking(StandardScaler(), sample_weight=False), "passthrough"
-    model = make_online_pipeline(*steps, asking(ScInOLClassifier(), sample_weight=True))
-    several = OneVsRestClassifier(clone(model))
-    several.partial_fit(X, y, [0, 1, 2], sample_weight=c)
-    for k, one in enumerate(several.estimators_):
-        alone = clone(model).partial_fit(X, y == k, [0, 1], sample_weight=c)
-        assert_array_equal(one[-1].coef_, alone[-1].coef_)
-
-
-def test_fit_has_its_own_requests(routing):
-    (X, y), c = data(), weight()
-    scaler = StandardScaler().set_fit_request(sample_weight=True)
-    last = ScInOLClassifier(random_state=0, max_iter=2, tol=None)
-    last.set_fit_request(sample_weight=False)
-    model = make_online_pipeline(scaler, last).fit(X, y, sample_weight=c)
-    assert_array_equal(model[0].mean_, StandardScaler().fit(X, None, c).mean_)
-    assert not hasattr(model, "set_partial_fit_request")
 
 
 # As any pipeline.
@@ -776,53 +621,6 @@ def test_attributes_of_the_last_step():
         sgd.cumulative_loss_  # noqa: B018
 
 
-def test_parts():
-    model = make_online_pipeline(StandardScaler(), OnlineBinner(), ScInOLClassifier())
-    model.partial_fit(*data(), classes=[0, 1])
-    assert [*model.named_steps] == [
-        "standardscaler",
-        "onlinebinner",
-        "scinolclassifier",
-    ]
-    assert model["onlinebinner"] is model[1] is model.named_steps.onlinebinner
-    transformers = model[:-1]
-    assert type(transformers) is OnlinePipeline
-    assert len(transformers) == 2
-    assert transformers.partial_fit(data()[0]) is transformers
-    assert model[0].n_samples_seen_ == 2 * N_ROWS
-    codes = transformers.transform(data()[0])
-    assert sparse.issparse(codes)
-    assert len(transformers.get_feature_names_out()) == codes.shape[1]
-    assert "x0_bin0" in transformers.get_feature_names_out()
-
-
-def test_names():
-    twice = make_online_pipeline(StandardScaler(), StandardScaler(), "passthrough")
-    names = ["standardscaler-1", "standardscaler-2", "passthrough"]
-    assert [name for name, _ in twice.steps] == names
-    made = make_online_pipeline(Spy(), memory="a", verbose=True, transform_input=["b"])
-    assert type(made) is OnlinePipeline
-    parameters = made.get_params(deep=False)
-    assert parameters.pop("steps")[0][0] == "spy"
-    assert parameters == {"memory": "a", "verbose": True, "transform_input": ["b"]}
-
-
-def test_clone_and_parameters():
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    model.partial_fit(*data(), classes=[0, 1])
-    model.set_params(scinolclassifier__initial_wealth=2.0, standardscaler="passthrough")
-    copied = clone(model)
-    assert type(copied) is OnlinePipeline
-    assert copied[-1].initial_wealth == 2.0
-    assert copied[0] == "passthrough"
-    assert not hasattr(copied, "classes_")
-    assert repr(make_online_pipeline(StandardScaler())) == (
-        "OnlinePipeline(steps=[('standardscaler', StandardScaler())])"
-    )
-    with pytest.raises(ValueError, match="Invalid parameter 'nobody'"):
-        model.set_params(nobody__center=False)
-
-
 @pytest.mark.parametrize("of_class", [ScInOLClassifier, ScInOLRegressor, None])
 def test_tags(of_class):
     last = [of_class()] if of_class else []
@@ -832,16 +630,6 @@ def test_tags(of_class):
             for make in (make_online_pipeline, make_pipeline)
         )
         assert ours == theirs
-
-
-def test_html():
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    assert "Not fitted" in model._repr_html_()
-    html = model.partial_fit(*data(), classes=[0, 1])._repr_html_()
-    for words in ("OnlinePipeline", "StandardScaler", "ScInOLClassifier", "Fitted"):
-        assert words in html
-    # No link to a page that scikit-learn does not have.
-    assert "OnlinePipeline.html" not in html
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
@@ -904,47 +692,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-def test_copies_go_on(copied, tmp_path, engine):
-    X, y = data()
-    original = make_online_pipeline(
-        StandardScaler(), OnlineBinner(), ScInOLClassifier()
-    )
-    assert type(copied(original, tmp_path / "unfitted")) is OnlinePipeline
-    original.partial_fit(X[:150], y[:150], classes=[0, 1])
-    revived = copied(original, tmp_path / "model")
-    for model in original, revived:
-        model.partial_fit(X[150:], y[150:])
-    assert_array_equal(revived[0].var_, original[0].var_)
-    assert_identical(revived[-1].coef_, original[-1].coef_)
-    assert_identical(revived.decision_function(X), original.decision_function(X))
-
-
 # Progressive validation, and mixtures.
-
-
-@pytest.mark.parametrize("last", [ScInOLClassifier(), SGD], ids=["ours", "theirs"])
-def test_progressive_validation(last, engine):
-    scores = []
-    for make in make_online_pipeline, make_pipeline:
-        model = make(StandardScaler(), clone(last))
-        result = progressive_validation(
-            model, stream(), metrics="neg_log_loss", classes=[0, 1]
-        )
-        assert result.estimator is model
-        scores.append(result.scores["neg_log_loss"])
-    assert isinstance(model, Pipeline)
-    assert scores[0] == scores[1]
-
-
-def test_progressive_validation_is_what_the_model_was_charged(engine):
-    model = make_online_pipeline(OnlineBinner(), ScInOLClassifier())
-    chunks = [(X, y, weight(20)) for X, y in stream()]
-    result = progressive_validation(
-        model, chunks, metrics="neg_log_loss", classes=[0, 1]
-    )
-    mean = model.cumulative_loss_ / (12 * weight(20).sum())
-    assert_allclose(-result.scores["neg_log_loss"], mean)
 
 
 @pytest.mark.thorough
@@ -970,22 +718,3 @@ def test_expert_that_predicts_row_by_row(size, engine):
     assert_allclose(mixture.predict_proba(X), alone.predict_proba(X), rtol=1e-9)
     expert = mixture.named_estimators_["only"]
     assert_array_equal(expert[-1].coef_, alone[-1].coef_)
-
-
-def test_experts(engine):
-    X, y = data()
-    experts = [
-        ("ours", make_online_pipeline(StandardScaler(), ScInOLRegressor())),
-        ("theirs", make_online_pipeline(StandardScaler(), SGDRegressor())),
-        ("plain", ScInOLRegressor()),
-    ]
-    mixture = HedgeRegressor(experts)
-    for rows in slices(N_ROWS, 60):
-        mixture.partial_fit(X[rows], y[rows])
-    assert mixture.expert_losses_.max() < np.abs(y - 0.5).sum() * 2
-    best = mixture.expert_losses_.min()
-    assert mixture.cumulative_loss_ <= best + mixture.regret_bound_
-    before = copy.deepcopy(mixture)
-    with pytest.raises(ValueError, match="contains infinity"):
-        mixture.partial_fit(np.full((3, 4), np.inf), y[:3])
-    assert_identical(vars(mixture), vars(before))

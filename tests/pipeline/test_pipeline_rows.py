@@ -1,7 +1,6 @@
 """Pipelines that learn one row at a time do bitwise what `partial_fit` does."""
 
 import datetime as dt
-import pickle
 from copy import copy, deepcopy
 from decimal import Decimal
 from itertools import count
@@ -18,7 +17,6 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from support.comparisons import assert_identical
-from support.copies import COPIES
 from support.registry import ENGINES, THOROUGH, compiled, paired, thoroughly
 from support.steps import assert_same_steps
 from support.tables import KINDS, NAMES, SCALARS, SETTINGS, late_table, table
@@ -307,15 +305,6 @@ def test_frames_between_steps(library, engine):
         assert hasattr(model[-1], "feature_names_in_")
 
 
-def test_frames_of_sparse_rows_are_refused():
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
-    rows = model.set_output(transform="pandas").row_by_row(classes=[0, 1])
-    with pytest.raises(ValueError, match="outputs a scipy sparse matrix"):
-        rows.learn_one(table(1)[0], 1)
-    assert not hasattr(model, "n_features_in_")
-
-
 def test_metadata_routing():
     """Weights go where they are requested, and nowhere else."""
     X, y, c = numbers(20), labels(20), np.random.default_rng(0).choice([1.0, 3.0], 20)
@@ -332,37 +321,6 @@ def test_metadata_routing():
         with pytest.raises(ValueError, match="not explicitly set as requested"):
             rows.learn_one(X[1], y[1], 2.0)
         assert model.n_samples_seen_ == model[0].n_samples_seen_ == 1
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
-def test_copies_go_on(way, engine, tmp_path):
-    rows, y = table(60), labels(60)
-    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
-    one = model.row_by_row(classes=[0, 1])
-    for row, label in zip(rows[:30], y, strict=False):
-        one.learn_one(row, label)
-    other = way(model, tmp_path / "model.skops")
-    one_of_other = other.row_by_row()
-    for row, label in zip(rows[30:], y[30:], strict=True):
-        one.learn_one(row, label)
-        one_of_other.learn_one(row, label)
-    assert_identical(other.decision_function(rows), model.decision_function(rows))
-
-
-def test_pickled_with_its_rows(engine):
-    rows, y = table(40), labels(40)
-    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
-    one = model.row_by_row(classes=[0, 1])
-    for row, label in zip(rows[:20], y, strict=False):
-        one.learn_one(row, label)
-    other = pickle.loads(pickle.dumps(one))
-    for row, label in zip(rows[20:], y[20:], strict=True):
-        for each in one, other:
-            each.learn_one(row, label)
-    model, other = one.estimator, other.estimator
-    assert_identical(other.decision_function(rows), model.decision_function(rows))
-    assert_identical(vars(other[-1]), vars(model[-1]))
 
 
 def test_other_uses_in_between(engine):
