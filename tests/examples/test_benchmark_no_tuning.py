@@ -2,7 +2,6 @@
 
 import gzip
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -60,9 +59,6 @@ def csv(n_rows=60, seed=0):
     return "\n".join(lines) + "\n"
 
 
-# What it prints and draws.
-
-
 @pytest.mark.thorough
 def test_bundled_data(example, tmp_path, capsys, monkeypatch):
     data_sets = {data_set.name: data_set for data_set in example.bundled_data_sets()}
@@ -101,52 +97,6 @@ def test_classes(run, name):
     assert "30 rows, 34 features after encoding; target 'y', 2 classes." in out
 
 
-@pytest.mark.thorough
-def test_amounts(run):
-    status, out, err = run(csv(), target="amount")
-    assert (status, err) == (0, "")
-    assert "target 'amount', regression." in out
-
-
-@pytest.mark.thorough
-def test_too_many_texts_are_left_out(run):
-    status, out, err = run(csv(n_rows=230))
-    assert (status, err) == (0, "")
-    assert "5 features after encoding" in out
-    assert "Left out, too many different texts: note." in out
-
-
-def test_separator(run):
-    status, _, err = run("a\ty\n1\tx\n2\tz\n3\tx\n", "--separator", r"\t")
-    assert (status, err) == (0, "")
-
-
-@pytest.mark.thorough
-def test_whole_numbers(run):
-    text = "a,y\n" + "".join(f"{row},{row % 3}\n" for row in range(30))
-    assert "3 classes" in run(text)[1]
-    assert "regression" in run(text, "--task", "regression")[1]
-
-
-@pytest.mark.thorough
-def test_named_classes_may_come_late(run):
-    text = csv(30).replace("yes", "no") + "500,red,last,yes,50\n"
-    status, out, err = run(text, "--chunk-size", "10", "--classes", "no", "yes")
-    assert (status, err) == (0, "")
-    assert "2 classes" in out
-
-
-@pytest.mark.thorough
-def test_sgd_that_overflows_is_not_the_end(run):
-    text = "a,y\n" + "".join(f"{(-1) ** row}e200,{row}\n" for row in range(30))
-    status, out, err = run(text)
-    assert (status, err) == (0, "")
-    assert "inf" in out
-
-
-# The stream of rows.
-
-
 def test_encoding(example, tmp_path):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     file = tmp_path / "data.csv"
@@ -182,12 +132,7 @@ LATE = csv() + "500,red,last,maybe,50\n"
     ("text", "options", "words"),
     [
         ("", [], "is empty."),
-        ("a,y\n", [], "has no rows."),
-        ("a,y\n1,2\n", [], "has one row only."),
-        ("y\n1\n2\n", [], "has no column besides the target."),
         ("a,b\n1,2\n", [], "There is no column 'y' in .* are a, b."),
-        ("a,y\nu,1\nu,2\n", [], "no column from which anything could be learned."),
-        ("a,y\n1,u\n2,u\n", [], "The target 'y' is 'u' in all rows."),
         ("a,y\n1,u\n2,\n", [], "Row 2 of .* has no target in column 'y'."),
         ("a,y\n1,2\n4,5,6\n", [], "Row 2 of .* has 3 values, not 2."),
         (
@@ -197,22 +142,11 @@ LATE = csv() + "500,red,last,maybe,50\n"
         ),
         ("a,y\n1,2\ninf,5\n", [], "has the value inf in column 'a'"),
         (
-            csv(),
-            ["--task", "regression"],
-            "has '(no|yes)' in column 'y', which is not a number.",
-        ),
-        (
-            "a,y\n" + "1,0.5\n" * 10 + "1,high\n",
-            ["--task", "regression"],
-            "Row 11 of .* has 'high' in column 'y', which is not a number.",
-        ),
-        (
             "a,y\n" + "1,0.5\n" * 200_000 + "?,0.7\n",  # beyond the first megabyte
             [],
             "Row 200001 of .* has '\\?' in column 'a', which is not a number.",
         ),
         (LATE, ["--chunk-size", "20"], "class 'maybe' of 'y' first shows up in row 61"),
-        (LATE, ["--classes", "no", "yes"], "class 'maybe' of 'y' first shows up"),
     ],
 )
 def test_bad_file(run, text, options, words):
@@ -221,49 +155,3 @@ def test_bad_file(run, text, options, words):
     assert err.endswith(".\n")
     assert err.count("\n") == 1
     assert re.search(words, err)
-
-
-def test_broken_archive(run, example, tmp_path, capsys):
-    file = tmp_path / "broken.csv.gz"
-    file.write_bytes(b"no archive")
-    options = ["--target", "y", "--output-dir", str(tmp_path)]
-    assert example.main(["--data", str(file), *options]) == 2
-    assert "broken.csv.gz cannot be read: " in capsys.readouterr().err
-
-
-def test_missing_file(example, tmp_path, capsys):
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    missing = str(tmp_path / "missing.csv")
-    options = ["--output-dir", str(tmp_path)]
-    assert example.main(["--data", missing, "--target", "y", *options]) == 2
-    assert capsys.readouterr().err == f"There is no file {missing}.\n"
-
-
-def test_folder_that_cannot_be_written(example, tmp_path, capsys):
-    occupied = tmp_path / "file"
-    occupied.touch()
-    assert example.main(["--output-dir", str(occupied)]) == 2
-    assert str(occupied) in capsys.readouterr().err
-
-
-def test_without_pyarrow(example, tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    options = ["--data", "data.csv", "--target", "y", "--output-dir", str(tmp_path)]
-    assert example.main(options) == 2
-    assert "needs pyarrow" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        ["--data", "data.csv"],
-        ["--chunk-size", "0"],
-        ["--rates", "-1"],
-        ["--separator", "ab"],
-    ],
-)
-def test_bad_options(example, options, capsys):
-    with pytest.raises(SystemExit) as exit:
-        example.main(options)
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err

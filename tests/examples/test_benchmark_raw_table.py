@@ -1,15 +1,11 @@
 """The example of tables as they come, its competitors and the benchmark of both."""
 
-import io
 import sys
-import zipfile
 from functools import partial
 from importlib import import_module
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
-from sklearn.metrics import log_loss
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pandas = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -66,68 +62,6 @@ def test_tables_from_a_folder(example, folder, tmp_path, capsys):
     assert (tmp_path / "raw_table.png").stat().st_size > 10_000
 
 
-def test_only_empty_cells_are_missing(example, folder):
-    adult, _ = example.find_tables(folder)
-    assert {*adult.frame["city"]} == {"Oslo", "Rome", "NA"}
-    assert adult.frame["gain"].isna().sum() == 18
-
-
-def test_what_is_not_there(example, tmp_path, capsys):
-    assert example.main(["--data-dir", str(tmp_path)]) == 2
-    assert "There is no adult_raw.csv in" in capsys.readouterr().err
-    pandas.DataFrame({"a": [1]}).to_csv(tmp_path / "adult_raw.csv")
-    assert example.main(["--data-dir", str(tmp_path)]) == 2
-    assert "has no column 'target'" in capsys.readouterr().err
-
-
-def test_tables_as_they_are_published(example, tmp_path, monkeypatch, capsys):
-    adult = frames()["adult_raw.csv.gz"]
-    bunch = type("Bunch", (), {})()
-    bunch.target, bunch.data = adult.pop("target"), adult
-    monkeypatch.setattr(example, "fetch_openml", lambda *_, **__: bunch)
-    file = tmp_path / "sms.zip"
-    with zipfile.ZipFile(file, "w") as archive:
-        archive.writestr("readme", "")
-        archive.writestr("SMSSpamCollection", "ham\tHi there, ü\nspam\tWin\ta prize\n")
-    address = file.as_uri()
-    frame, y = example.fetch_sms(address)
-    assert frame["text"].tolist() == ["Hi there, ü", "Win\ta prize"]
-    assert y.tolist() == [False, True]
-    monkeypatch.setattr(example, "urlopen", lambda _: io.BytesIO(file.read_bytes()))
-    tables = example.find_tables(None)
-    assert [(table.name, len(table.y)) for table in tables] == [
-        ("Adult", 120),
-        ("SMS", 2),
-    ]
-
-    def refuse(_):
-        raise OSError("no network")
-
-    monkeypatch.setattr(example, "urlopen", refuse)
-    assert example.main([]) == 2
-    assert "no network): pass --data-dir" in capsys.readouterr().err
-
-
-def test_losses_are_those_of_scikit_learn(example):
-    y, p = np.array([True, False, True]), np.array([0.9, 0.2, 0.0])
-    clipped = np.clip(p, 1e-15, 1 - 1e-15)
-    assert_allclose(example.mean_loss(y, p), log_loss(y, clipped))
-    said = {0.1: np.array([0.5, 0.5, 0.5]), 0.5: np.array([0.9, 0.1, 0.9])}
-    example.RATES, before = tuple(said), example.RATES
-    try:
-        p, rate = example.best_of_rates(lambda rows, y, rate: said[rate], None, y)
-    finally:
-        example.RATES = before
-    assert rate == 0.5
-    assert_allclose(p, said[0.5])
-
-
-def test_lines_of_vowpal_wabbit(competitors):
-    row = {"age": 39, "a b": "x:y|z w", "gap": None, "gain": float("nan"), "low": 1e-9}
-    assert competitors.vw_line(row, True) == "1 | age:39 a_b=x_y_z_w low:1e-09"
-    assert competitors.vw_line({"text": "Free: win|it, now"}) == "| free win it now"
-
-
 @pytest.mark.parametrize("name", ["Vowpal Wabbit", "river"])
 def test_competitors_learn(competitors, name):
     if name not in competitors.COMPETITORS:
@@ -176,16 +110,3 @@ def test_files_larger_than_memory(load, tmp_path, capsys, monkeypatch):
         assert (tmp_path / "out_of_core.png").exists()
     assert example.main(["--gigabytes", "0"]) == 2
     assert example.peak_memory() > 0 or sys.platform == "win32"
-
-
-@pytest.mark.thorough
-def test_learners_have_a_process_of_their_own(load, tmp_path):
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    example = load("out_of_core")
-    example.BATCH_ROWS, before = 200, example.BATCH_ROWS
-    try:
-        example.generate(path := tmp_path / "rows.csv", 1)
-    finally:
-        example.BATCH_ROWS = before
-    passes = example.run(path, ["ScInOL2"])
-    assert passes["ScInOL2"].n_rows == 200

@@ -88,16 +88,6 @@ def test_guard(example, run, tmp_path, monkeypatch, ratios, worse):
         assert said == "None is worse by more than 15.0%.\n"
 
 
-def test_table_that_is_none(run, tmp_path):
-    table = tmp_path / "table.csv"
-    table.write_text("a,b\n1,2\n")
-    assert run("--baseline", str(table)) == (
-        2,
-        "",
-        f"{table} is not a table that --output has written.\n",
-    )
-
-
 def test_stored_table(throughput):
     """It has all learners that are compared with SGD, compiled, and all rows."""
     stored = throughput.read(Path(throughput.__file__).with_name("throughput.csv"))

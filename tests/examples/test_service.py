@@ -161,20 +161,6 @@ def test_requests_of_the_page(service):
     assert not answers
 
 
-def test_dockerfile():
-    """It copies what is there, and names what the program has."""
-    text, program = (
-        (FOLDER / name).read_text("utf-8") for name in ("Dockerfile", "app.py")
-    )
-    copied = [line.split()[1:-1] for line in re.findall(r"^COPY .*", text, re.M)]
-    assert copied
-    assert all((ROOT / name).exists() for names in copied for name in names)
-    named = re.findall(r"\bapp[:.](\w+)", text.replace("app.py", ""))
-    assert {*named} == {"compile_loops", "app"}
-    for name in named:
-        assert re.search(rf"^(def {name}\(|{name} = )", program, re.MULTILINE)
-
-
 @pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("path", "body", "words"),
@@ -203,16 +189,6 @@ def test_bad_input(path, body, words, service):
         assert send("payments/0/label", 0)[0] == 200
 
 
-def test_unknown_keys(service):
-    with running(service) as send:
-        status, answer = send("payments/7/label", 1)
-        assert status == 404
-        assert answer["detail"].startswith("No row waits under the key '7'")
-        send("payments/7", {"shop": "books", "amount": 8.0})
-        assert send("payments/7/label", 1)[0] == 200
-        assert send("payments/7/label", 1)[0] == 404
-
-
 @pytest.mark.thorough
 def test_requests_at_once(service, tmp_path):
     """None is lost, and each payment is learned once, even if its label comes twice."""
@@ -233,25 +209,6 @@ def test_requests_at_once(service, tmp_path):
             assert sorted(each.result()[0] for each in twice) == [200, 404]
         assert send("state")[1] == {"learned": 122, "waiting": 0, "dropped": 0}
     assert load_model(tmp_path / "model.skops")[-1].n_samples_seen_ == 122
-
-
-def test_it_saves_now_and_then(service, tmp_path, caplog):
-    """And goes on if the disk is full."""
-    runs = service.Service(tmp_path)
-    rows_file, runs.rows_file = runs.rows_file, tmp_path / "missing" / "waiting.json"
-    with saving(runs, 0.01):
-        until(lambda: caplog.messages.count("The model was not saved.") > 1)
-        runs.rows_file = rows_file
-        until(runs.model_file.exists)
-    assert load_model(runs.model_file)[-1].n_samples_seen_ == 2
-
-
-def until(condition):
-    for _ in range(6000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("It took a minute.")
 
 
 #: Check that a request compiles nothing, with a folder that is empty or read-only.

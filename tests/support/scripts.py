@@ -1,7 +1,6 @@
 """Helpers for tests of scripts in `examples/`."""
 
 import numpy as np
-import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from support import ROOT
@@ -17,12 +16,6 @@ def caller(example, capsys, *first):
         return status, *capsys.readouterr()
 
     return call
-
-
-def runner(example, tmp_path, capsys):
-    """A function that calls a script that draws, in one process."""
-    figures = tmp_path / "figures"
-    return caller(example, capsys, "--n-jobs", 1, "--output-dir", figures)
 
 
 def write_data_sets(folder, n_amounts, n_three, n_wide=60):
@@ -58,27 +51,3 @@ def row_losses(estimator, data_set):
         X, y, classes=classes, method="predict_log_proba"
     )
     return -log_probabilities[np.arange(len(y)), y]
-
-
-def assert_says_that_nothing_is_there(run, folder, missing):
-    """Check the messages for a missing folder, and for an unknown data set."""
-    assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
-    status, *said = run("--data-dir", folder, "--only", "four")
-    assert (status, said) == (2, ["", "No data set has 'four' in its name.\n"])
-
-
-def assert_folders_have_nothing(run, folder):
-    """Check the messages for a missing folder, and for one without data sets."""
-    missing = folder / "missing"
-    assert run("--data-dir", missing) == (2, "", f"There is no folder {missing}.\n")
-    status, out, err = run("--data-dir", folder)
-    assert (status, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"There is no data set in {folder}: ")
-
-
-def assert_refuses(run, options, capsys):
-    """Options with a wrong value."""
-    with pytest.raises(SystemExit) as exit:
-        run(*options)
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err
