@@ -140,7 +140,7 @@ def cumulative_scores(P):
 
 def measure(data_set, n_first):
     y, mixture = data_set.y, HedgeClassifier(random_state=0)
-    model = OnlineConformalClassifier(mixture, coverage=LEVEL)
+    model = OnlineConformalClassifier(mixture, confidence_level=LEVEL)
     ours = quality(probabilities(model, data_set, "predict_set"), y, n_first)
     P = probabilities(mixture, data_set)
     return ours, *(
