@@ -118,7 +118,7 @@ LOSSES += [
 ]
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda one: type(one).__name__)
 def test_checked_loss(loss, engine):
     check_loss(loss, engines=("numpy" if engine == "numpy" else "numba",))
