@@ -77,14 +77,6 @@ def test_sparse_rows():
     assert found["pools"] == "of 7 experts"
 
 
-@pytest.mark.thorough
-def test_many_classes():
-    X, y = rows(n=70)[0], np.arange(70)
-    model = HedgeClassifier().partial_fit(X, y, classes=y)
-    reason = "none: more than 64 classes"
-    assert model.expert_kinds_["random_features"] == reason
-
-
 def test_two_views(caplog):
     model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeRegressor())
     with caplog.at_level(logging.INFO, "sklearn_scinol"):
@@ -96,19 +88,6 @@ def test_two_views(caplog):
     assert line == (
         f"HedgeRegressor has {len(model[-1].estimators_)} experts, without neighbors "
         "and forest (pools have enough of the others)."
-    )
-
-
-def test_a_line_is_logged_once(caplog):
-    X, y = rows()
-    with caplog.at_level(logging.INFO, "sklearn_scinol.mixtures"):
-        model = HedgeClassifier(exclude=["pools"])
-        for _ in range(2):
-            model.partial_fit(X, y, classes=[False, True])
-    (record,) = caplog.records
-    assert record.getMessage() == (
-        "HedgeClassifier has 12 experts, without neighbors and forest (they are of use "
-        "in pools only), pools (excluded)."
     )
 
 

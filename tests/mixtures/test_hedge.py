@@ -11,7 +11,6 @@ from functools import partial
 import joblib
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -28,10 +27,8 @@ from sklearn.base import (
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel
-from sklearn.linear_model import Perceptron, SGDClassifier, SGDRegressor
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.linear_model import Perceptron, SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 from support import naive_hedge
@@ -48,7 +45,6 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
     config_context,
-    get_config,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
@@ -433,7 +429,7 @@ def test_bound_against_the_best_expert_on_log_odds(scripts, y, switching):
 @seeds
 def test_powers_of_two(problem, container, seed, engine):
     problem = Problem(problem.loss, problem.n_outputs, seed)
-    units = 2.0 ** np.array([-300, 300, 7, -40, 0])
+    units = 2.0 ** np.array([-900, 900, 7, -300, 0])
     plain, scaled = problem.make(), problem.make()
     c = weights(len(problem.y))
     y = problem.y
@@ -641,26 +637,6 @@ def test_prediction_is_what_is_charged(problem, container, engine):
 
 
 @pytest.mark.thorough
-@of_each_kind
-def test_copies_go_on(problem, engine, tmp_path):
-    half = len(problem.y) // 2
-    original = problem.make()
-    problem.charged(original, problem.X[:half], problem.y[:half])
-    joblib.dump(original, tmp_path / "model")
-    copies = [
-        pickle.loads(pickle.dumps(original)),
-        copy.deepcopy(original),
-        joblib.load(tmp_path / "model", mmap_mode="r"),
-    ]
-    expected = problem.charged(original, problem.X[half:], problem.y[half:])
-    for revived in copies:
-        charged = problem.charged(revived, problem.X[half:], problem.y[half:])
-        assert_identical(charged, expected)
-        assert_array_equal(revived.weights_, original.weights_)
-        assert_array_equal(revived.expert_losses_, original.expert_losses_)
-
-
-@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("problem", "container", "parameters", "engine"),
     [
@@ -714,17 +690,6 @@ def test_parallel(problem, backend, engine):
         assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
 
 
-class Listening(RegressorMixin, BaseEstimator):
-    """Keeps something of the configurations in which it learns."""
-
-    def partial_fit(self, X, y):
-        self.heard_ = get_config()["engine"], sklearn.get_config()["working_memory"]
-        return self
-
-    def predict(self, X):
-        return np.zeros(len(X))
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
 def test_large_experts_in_other_processes(backend):
@@ -737,22 +702,6 @@ def test_large_experts_in_other_processes(backend):
         for _ in range(2):
             mixture.partial_fit(X, y, classes=[0, 1])
     assert mixture.n_samples_seen_ == 100
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
-)
-def test_parallel_experts_have_the_configuration(backend):
-    X = rows()
-    model = HedgeRegressor([("a", Listening()), ("b", Listening())], n_jobs=2)
-    with (
-        config_context(engine="numpy"),
-        sklearn.config_context(working_memory=7),
-        joblib.parallel_backend(backend),
-    ):
-        model.partial_fit(X, X[:, 0])
-    assert [expert.heard_ for expert in model.estimators_] == [("numpy", 7)] * 2
 
 
 # Which experts there are.
@@ -782,33 +731,6 @@ def test_default_experts(mixture):
     assert [*model.named_estimators_] == bounded
     assert all(expert.loss == loss for expert in model.estimators_)
     assert_allclose(model.weights_.sum(), 1.0)
-
-
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize(("n_features", "expected"), [(128, True), (129, False)])
-def test_second_order_where_features_are_few(n_features, expected, container):
-    X = np.random.default_rng(0).normal(size=(20, n_features))
-    y = 1 * (X[:, 0] > 0)
-    for exclude, has_them in ([], expected), (["second_order"], False):
-        model = HedgeClassifier(exclude=exclude)
-        model.partial_fit(container(X), y, classes=[0, 1])
-        assert ("newton" in model.named_estimators_) == has_them
-
-
-def test_an_expert_that_becomes_the_best_is_followed(engine):
-    """Of two that are right for 80 rows in turn."""
-    X = np.repeat([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], 80, axis=0)
-    X *= np.random.default_rng(0).choice([-1.0, 1.0], (240, 1))
-    y = 1 * (X.sum(axis=1) > 0)
-    experts = [(f"e{k}", ScriptedClassifier(4.0 * X[:, k])) for k in range(2)]
-    losses = {}
-    for switching in (True, False):
-        model = HedgeClassifier(experts, switching=switching, exclude=["pools"])
-        model.partial_fit(X[:1], y[:1], classes=[0, 1])
-        with config_context(engine="numpy"):
-            model.partial_fit(X, y)
-        losses[switching] = model.cumulative_loss_
-    assert losses[True] < 0.5 * losses[False]
 
 
 def test_parameters_of_the_loss_reach_the_experts():
@@ -860,16 +782,6 @@ def test_one_expert_is_the_mixture(engine):
     assert model.cumulative_loss_ == alone.cumulative_loss_
 
 
-def test_mixture_of_mixtures():
-    X = rows()
-    y = 1 * (X[:, 0] > 0)
-    model = HedgeClassifier([("inner", HedgeClassifier()), ("nb", GaussianNB())])
-    for start in range(0, 60, 20):
-        chunk = slice(start, start + 20)
-        model.partial_fit(X[chunk], y[chunk], classes=[0, 1])
-    assert model.named_estimators_["inner"].n_samples_seen_ == 60
-
-
 FOREIGN = [
     SGDClassifier(loss="log_loss", random_state=0),  # predict_log_proba
     GaussianNB(),  # which is sure of itself
@@ -902,25 +814,6 @@ def test_other_estimators_predict_chunks(estimator, n_classes, monkeypatch):
     assert_allclose(said.sum(axis=1), 1.0)
 
 
-def test_other_estimators_beside_ours():
-    X, y = rows(600), targets(rows(600), 1)[:, 0]
-    Z = StandardScaler().fit_transform(X)
-    model = HedgeRegressor(
-        [("sgd", SGDRegressor(random_state=0)), ("scinol", ScInOLRegressor())]
-    )
-    for start in range(0, 600, 50):
-        chunk = slice(start, start + 50)
-        model.partial_fit(Z[chunk], y[chunk])
-    sgd = SGDRegressor(random_state=0)
-    said = np.zeros(600)
-    for start in range(0, 550, 50):
-        sgd.partial_fit(Z[start : start + 50], y[start : start + 50])
-        said[start + 50 : start + 100] = sgd.predict(Z[start + 50 : start + 100])
-    assert_allclose(model.expert_losses_[0], np.abs(said - y).sum(), rtol=1e-12)
-    best = model.expert_losses_.min()
-    assert model.cumulative_loss_ <= best + model.regret_bound_
-
-
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("precisions", [("f4", "f8"), ("f8", "f4")])
 def test_precisions_in_turn(container, precisions):
@@ -940,14 +833,6 @@ def test_sparse_rows_need_experts_that_take_them():
     assert not get_tags(HedgeClassifier([("a", GaussianNB())])).input_tags.sparse
 
 
-def test_labels_of_any_kind():
-    X = rows()
-    y = np.array(["no", "yes"])[1 * (X[:, 0] > 0)]
-    model = HedgeClassifier([("nb", GaussianNB()), ("scinol", ScInOLClassifier())])
-    assert set(model.fit(X, y).predict(X)) <= {"no", "yes"}
-    assert_array_equal(model.named_estimators_["nb"].classes_, [0, 1])
-
-
 @pytest.mark.thorough
 def test_class_weight_is_sample_weight(engine):
     X, y = rows(), PROBLEMS[1].y
@@ -958,20 +843,6 @@ def test_class_weight_is_sample_weight(engine):
     weighted.fit(X, y)
     plain.fit(X, y, sample_weight=np.array([3.0, 1.0, 0.0])[y])
     assert_identical(weighted.weights_, plain.weights_)
-
-
-# Inside scikit-learn.
-
-
-@pytest.mark.thorough
-def test_search_and_pipeline():
-    X, y = rows(150), targets(rows(150), 1)[:, 0]
-    pipeline = make_pipeline(StandardScaler(), HedgeRegressor(max_iter=3, tol=None))
-    assert cross_val_score(pipeline, X, y, cv=3).shape == (3,)
-    model = HedgeRegressor(few_experts(False, "absolute_error"), max_iter=3, tol=None)
-    grid = {"nag__learning_rate": [0.1, 1.0], "adaogd": ["drop", SGDRegressor()]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise")
-    assert set(search.fit(X, y).best_params_) == set(grid)
 
 
 # Fitted attributes.
@@ -1056,16 +927,6 @@ def test_curves_of_experts(engine, monkeypatch):
         assert_allclose(found[0], expected, rtol=1e-12)
 
 
-def test_curves_of_experts_with_new_classes_on_the_way():
-    X, y = rows(), np.repeat(["b", "a", "c"], 20)
-    experts = few_experts(True, "log_loss")[:2]
-    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
-    assert [len(e.loss_curve_) for e in model.estimators_] == [1, 1]
-    for estimator in model.estimators_:
-        mean = estimator.cumulative_loss_ / estimator.n_samples_seen_
-        assert_allclose(estimator.loss_curve_, [mean])
-
-
 @pytest.mark.thorough
 def test_curve_of_weights(engine):
     problem = PROBLEMS[3]
@@ -1133,27 +994,6 @@ def test_plot_of_the_largest_weights(pyplot):
         display.plot(n_largest=0)
     # One alone is named.
     assert legend_of(display.plot(n_largest=4).ax_) == ["e", "d", "c", "b", "a"]
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("layout", [None, "constrained"])
-def test_legend_of_weights_is_in_the_figure(layout, pyplot):
-    X = rows()
-    model = HedgeClassifier().partial_fit(X, 1 * (X[:, 0] > 0), classes=[0, 1])
-    figure, ax = pyplot.subplots(layout=layout)
-    for display in (
-        model.plot_weights(),
-        model.plot_weights(n_largest=None),
-        model.plot_weights(ax=ax),
-    ):
-        display.figure_.canvas.draw()
-        legend = display.ax_.get_legend().get_window_extent()
-        width, height = display.figure_.canvas.get_width_height()
-        assert 0 <= legend.x0 < legend.x1 <= width
-        assert 0 <= legend.y0 < legend.y1 <= height
-        is_beside = legend.x0 >= display.ax_.get_window_extent().x1
-        assert is_beside == (display.figure_ is not figure or layout is not None)
-    assert len(legend_of(ax)) == len(display.areas_) == 10
 
 
 # What cannot be used, and that nothing has changed.
@@ -1232,20 +1072,6 @@ def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
     assert_array_equal(model.predict(X[:5]), said)
 
 
-@pytest.mark.cases(3)
-@of_each_kind
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_rows_that_are_not_finite(problem, value, engine):
-    model = problem.make()
-    problem.charged(model, problem.X[:30], problem.y[:30])
-    before = pickle.dumps(model)
-    X = problem.X[30:].copy()
-    X[-1, 2] = value
-    with pytest.raises(ValueError, match="Input X contains"):
-        problem.charged(model, X, problem.y[30:])
-    assert_identical(learned(model), learned(pickle.loads(before)))
-
-
 @pytest.mark.cases(1)
 def test_extreme_values(engine):
     """Of features and targets, which go up to the end of the range and back."""
@@ -1260,20 +1086,6 @@ def test_extreme_values(engine):
         assert np.isfinite(model.weights_).all()
         answers = model.predict(X[::-1])
         assert np.isfinite(answers).all()
-
-
-def test_words_of_classifiers():
-    X = rows()
-    model = HedgeClassifier()
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        model.partial_fit(X, 1 * (X[:, 0] > 0))
-    model.partial_fit(X, 1 * (X[:, 0] > 0), classes=[0, 1])
-    with pytest.raises(ValueError, match=r"previously unseen labels: \[7\]"):
-        model.partial_fit(X[:1], [7])
-    assert is_classifier(model)
-    assert not hasattr(HedgeClassifier(loss="hinge"), "predict_proba")
-    with pytest.raises(ValueError, match="method must be one of"):
-        model.partial_fit_predict(X, 1 * (X[:, 0] > 0), method="transform")
 
 
 @pytest.mark.parametrize("n_outputs", [None, 2])
@@ -1317,14 +1129,3 @@ def test_random_states_are_honoured():
     assert (instances[0] != instances[2]).any()
     assert_array_equal(decisions(None), decisions(0))
     assert (decisions(None) != instances[0]).any()
-
-
-@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
-def test_no_jobs_are_refused(estimator):
-    model = estimator(n_jobs=0)
-    words = "The 'n_jobs' parameter of .* must be an int in the range"
-    with pytest.raises(ValueError, match=words):
-        model.fit([[0.0], [1.0]], [0, 1])
-    model.set_params(n_jobs=None).fit([[0.0], [1.0]], [0, 1]).set_params(n_jobs=0)
-    with pytest.raises(ValueError, match=words):
-        model.row_by_row().learn_one([0.0], 1)

@@ -17,12 +17,7 @@ from support.naive import (
     SquaredError,
     relative_to_means,
 )
-from support.naive_pools import (
-    POOLS,
-    ClassPool,
-    log_probabilities,
-    pools_of_scores,
-)
+from support.naive_pools import POOLS, ClassPool, log_probabilities, pools_of_scores
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -32,15 +27,12 @@ from sklearn_scinol import (
     ScInOLClassifier,
     merge_models,
 )
-from sklearn_scinol import (
-    losses as package_losses,
-)
+from sklearn_scinol import losses as package_losses
 from sklearn_scinol._shards import Shards
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.mixtures import base
 from sklearn_scinol.models.pool import PoolModel
 
 EXPERTS = {
@@ -272,22 +264,6 @@ def test_without_pools(name):
     model = HedgeClassifier(exclude=["pools"]).partial_fit(X, y, classes=[0, 1])
     with pytest.raises(AttributeError, match="no pools of experts: `expert_kinds_`"):
         getattr(model, name)
-
-
-def test_pools_need_probabilities():
-    X, y = stream("log_loss", 1)
-    model = HedgeClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1])
-    assert not hasattr(model, "pool_coef_")
-
-
-@pytest.mark.thorough
-def test_pools_of_few_experts_and_classes(monkeypatch):
-    X, y = stream("log_loss", 3)
-    for name in "MAX_POOLED", "MAX_CLASSES":
-        with monkeypatch.context() as patch:
-            patch.setattr(base, name, 2)
-            model = HedgeClassifier(EXPERTS[True]).fit(X, y)
-            assert not hasattr(model, "pool_coef_")
 
 
 def test_pools_learn_rows_once():

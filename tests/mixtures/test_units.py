@@ -6,11 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from support.sums import linear
 
-from sklearn_scinol import (
-    HedgeRegressor,
-    OnlineNewtonRegressor,
-    ScInOLRegressor,
-)
+from sklearn_scinol import HedgeRegressor, OnlineNewtonRegressor, ScInOLRegressor
 from sklearn_scinol.experts import AdaHedge, FixedShare
 
 QUANTILE = {"loss": "quantile", "quantile": 0.8}
