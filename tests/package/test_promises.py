@@ -93,13 +93,6 @@ def test_the_fitted_model_decides(estimator, parameter):
     assert other.regret_bound(np.ones(3)) > 0
 
 
-def test_all_parameters_to_change_are_named():
-    model = ScInOLRegressor(center=True, scale=True, standardize_target=True)
-    expected = "`center=False`, `scale=False`, `standardize_target=False`"
-    assert expected in refusal(model)
-    assert expected in refusal(model.partial_fit(*rows()))
-
-
 @pytest.mark.parametrize("center", ["auto", False])
 def test_auto_is_decided_by_the_first_rows(center):
     X, y = rows()

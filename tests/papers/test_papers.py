@@ -288,29 +288,14 @@ def test_layout_and_split(figure2):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Files like those of the paper, with few rows."""
-    random = np.random.default_rng(0)
-    folder = tmp_path / "data"
+    """Files like two of the paper's, with few rows."""
+    random, folder = np.random.default_rng(0), tmp_path / "data"
     folder.mkdir()
-
-    def table(name, n_rows, n_columns, n_classes, text=False):
-        X = random.normal(size=(n_rows, n_columns)) * 10.0 ** np.arange(n_columns)
-        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 5) * (n_classes > 2)
-        names = [f"f{i}" for i in range(n_columns)]
-        lines = [",".join([*names, *["kind"] * text, "target"])]
-        for row, label in zip(X, y, strict=True):
-            kind = [random.choice(["?", "NA", "x"])] * text
-            lines.append(",".join([*map(str, row), *kind, str(label)]))
-        (folder / name).write_text("\n".join(lines) + "\n")
-
-    table("bank_additional_full.csv", 90, 3, 2, text=True)
-    table("census_income_kdd_test.csv", 90, 3, 2, text=True)
-    table("covtype_sample.csv", 90, 4, 3)
-    table("madelon_train.csv", 60, 4, 2)
-    table("madelon_valid.csv", 30, 4, 2)
-    table("shuttle.csv", 90, 4, 3)
-    X = random.integers(0, 256, size=(90, 16)) * (random.random((90, 16)) < 0.2)
-    np.savez(folder / "mnist.npz", X=X.astype(np.uint8), y=np.arange(90) % 3)
+    for name, n_rows in ("madelon_train", 60), ("madelon_valid", 30), ("shuttle", 90):
+        X = random.normal(size=(n_rows, 4)) * 10.0 ** np.arange(4)
+        y = (X[:, 0] > 0).astype(int) + (X[:, 1] > 5) * (name == "shuttle")
+        rows = [",".join(map(str, [*x, k])) for x, k in zip(X, y, strict=True)]
+        (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,target", *rows]) + "\n")
     return folder
 
 
