@@ -1,4 +1,4 @@
-"""The benchmark of learning rates: bundled data, own files, and what can be wrong."""
+"""The benchmark of learning rates: bundled data, and files of users."""
 
 import gzip
 import re

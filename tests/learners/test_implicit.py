@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from support import naive
-from support.registry import CASES, compiled, thinned, thoroughly
+from support.registry import CASES, thinned
 
 from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
 from sklearn_scinol.baselines import BaselineRegressor
@@ -189,30 +189,6 @@ def test_extreme_values_in_turn_stay_finite(case, engine):
             assert np.isfinite(case.charged(estimator, X, y)).all()
             assert np.isfinite(estimator.coef_).all()
             assert np.isfinite(estimator.lambda_).all()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("radius", [1.0, *thoroughly(None)])
-@pytest.mark.parametrize("beta", [2.0**-20, 2.0**20])
-@pytest.mark.parametrize(
-    ("algorithm", "loss"),
-    [("iomd", "log_loss"), *thoroughly(("adaimplicit", "squared_hinge"))],
-)
-@compiled
-def test_very_many_repeated_rows(algorithm, loss, beta, radius, engine):
-    """The loss of the row ends at its minimum over the ball, and stays there."""
-    X = np.broadcast_to([3.0, -1.0, 2.0], (100_000, 3))
-    y = np.ones(100_000, dtype=int)
-    model = AdaImplicitClassifier(loss, algorithm=algorithm, beta=beta, radius=radius)
-    model.partial_fit(X, y, classes=[0, 1])
-    for numbers in (model.coef_, model.intercept_, model.lambda_):
-        assert np.isfinite(numbers).all()
-    assert model.decision_function(X[:1])[0] > 0.0
-    if radius is not None:
-        norm = np.hypot(np.linalg.norm(model.coef_), model.intercept_[0])
-        assert norm <= radius * (1 + 1e-9)
-    if loss == "log_loss" and radius is not None and beta > 1.0:
-        assert_allclose(model.decision_function(X[:1]), np.sqrt(15.0), rtol=1e-6)
 
 
 @pytest.mark.thorough

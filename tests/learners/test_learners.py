@@ -1,4 +1,4 @@
-"""What learners declare, and that one can be added as CONTRIBUTING says."""
+"""What learners declare, and a learner of rows as vectors."""
 
 from itertools import product
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support.outside import LeastSquares
-from support.registry import ENGINES, LEARNERS
+from support.registry import ENGINES, LEARNERS, thoroughly
 from support.sums import linear
 
 from sklearn_scinol.baselines import BaselineRegressor
@@ -56,7 +56,7 @@ def least_squares(X, Y, penalty):
 
 @pytest.mark.parametrize(
     ("n_outputs", "engine"),
-    [*product([1, 2], ENGINES), (2, "numba")],
+    [*product([1, 2], ENGINES), *thoroughly((2, "numba"))],
     indirect=["engine"],
 )
 def test_learner_of_vectors(n_outputs, engine):

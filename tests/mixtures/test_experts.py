@@ -450,19 +450,6 @@ def test_one_expert(algorithm, engine):
     assert regret(model) == 0
 
 
-@pytest.mark.thorough
-@algorithms
-def test_ten_thousand_experts(algorithm, engine):
-    losses = np.random.default_rng(0).random((12, 10_000))
-    losses[:, 1234] = 0
-    model = learned(losses, algorithm)
-    assert model.weights_.argmax() == 1234
-    assert_allclose(model.weights_.sum(), 1, rtol=1e-13)
-    assert regret(model) <= model.regret_bound()
-    if algorithm is AdaHedge:
-        assert regret(model) <= 2 * model.mixability_gap_ <= model.regret_bound_
-
-
 @pytest.mark.parametrize("loss", [0.0, 1.0, -1e300])
 @scale_free
 def test_equal_losses_teach_nothing(algorithm, loss, engine):

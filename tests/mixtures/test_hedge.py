@@ -745,7 +745,8 @@ def test_parameters_of_the_loss_reach_the_experts():
 
 @pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "quantile"])
 def test_losses_whose_parameter_has_the_unit_of_the_target(loss, engine):
-    X, y = rows(), targets(rows(), 1)[:, 0]
+    X = rows(30)
+    y = targets(X, 1)[:, 0]
     plain = HedgeRegressor(loss=loss, epsilon=2.0)
     other = HedgeRegressor(loss=loss, epsilon=2e5)
     expected = plain.partial_fit_predict(X, y)
@@ -833,18 +834,6 @@ def test_sparse_rows_need_experts_that_take_them():
     assert not get_tags(HedgeClassifier([("a", GaussianNB())])).input_tags.sparse
 
 
-@pytest.mark.thorough
-def test_class_weight_is_sample_weight(engine):
-    X, y = rows(), PROBLEMS[1].y
-    weighted = HedgeClassifier(class_weight={0: 3.0, 1: 1.0, 2: 0.0}, tol=None)
-    plain = HedgeClassifier(tol=None)
-    for model in weighted, plain:
-        model.set_params(max_iter=2, random_state=0)
-    weighted.fit(X, y)
-    plain.fit(X, y, sample_weight=np.array([3.0, 1.0, 0.0])[y])
-    assert_identical(weighted.weights_, plain.weights_)
-
-
 # Fitted attributes.
 
 
@@ -888,7 +877,7 @@ def test_experts_without_coefficients():
     model = HedgeClassifier([("ours", ScInOLClassifier()), ("nb", GaussianNB())])
     with pytest.raises(NotFittedError):
         model.coef_  # noqa: B018
-    assert not hasattr(model.fit(X, y), "coef_")
+    assert not hasattr(model.partial_fit(X, y, classes=[0, 1]), "coef_")
     with pytest.raises(AttributeError, match="expert 'nb' has none"):
         model.coef_  # noqa: B018
 
@@ -949,7 +938,7 @@ def legend_of(ax):
 
 def test_plot_of_weights(pyplot):
     problem = Problem("absolute_error", 2)
-    model = problem.make().partial_fit(problem.X, problem.y)
+    model = problem.make().partial_fit(problem.X[:20], problem.y[:20])
     display = model.plot_weights(output=1, n_largest=None, alpha=0.5)
     assert isinstance(display, ExpertWeightsDisplay)
     names = legend_of(display.ax_)

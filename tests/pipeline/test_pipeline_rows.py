@@ -8,7 +8,7 @@ from itertools import count
 import numpy as np
 import pytest
 import sklearn
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import clone
 from sklearn.exceptions import NotFittedError
@@ -231,13 +231,13 @@ def test_compiled_rows(learner, engine, monkeypatch):
 
     counted(TableEncoder, "_stack_row", lambda read: read is not None)
     counted(Session, "learn", bool)
-    rows, y = table(230), labels(230)
+    rows, y = table(130), labels(130)
     model = make_online_pipeline(clone(ENCODER), LEARNERS[learner])
     given = {} if is_regressor(LEARNERS[learner]) else {"classes": [0, 1]}
     model = assert_learns_alike(model, rows, y, **given)
     n_plain, n_fast = (next(copy(each)) for each in counts.values())
-    assert n_plain == 229
-    assert n_fast > 210
+    assert n_plain == 129
+    assert n_fast > 110
     one, before = model.row_by_row(), deepcopy(model)
     said = [one.predict_one(row) for row in rows[:20]]
     np.testing.assert_allclose(said, before.predict(rows[:20]), rtol=1e-9)
@@ -297,7 +297,7 @@ def test_other_steps(kind, nests, engine):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_between_steps(library, engine):
     pytest.importorskip(library, reason=f"{library} is not installed")
-    X, y = numbers(40), labels(40)
+    X, y = numbers(20), labels(20)
     for scaler in StandardScaler(), OnlineScaler():
         model = make_online_pipeline(scaler, ScInOLClassifier())
         model.set_output(transform=library)
@@ -485,7 +485,6 @@ ODD_ROWS = st.lists(
 @pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("engine_name", ["numpy", "numba"])
-@settings(max_examples=100 if THOROUGH else 40)
 @given(
     first=st.dictionaries(NAMES, SCALARS, min_size=1, max_size=4),
     rows=ODD_ROWS,

@@ -115,28 +115,6 @@ def test_rate(finished):
     assert drawn(page, "ScInOL2") == before
 
 
-def test_animation(open_page):
-    """Rows come one after another; it pauses, goes on, restarts and ends."""
-    page = open_page(PAGE)
-    page.wait_for_selector("[data-try-it] svg[data-rows]:not([data-rows='0'])")
-    page.get_by_role("button", name="Pause").press("Enter")
-    paused = rows(page)
-    assert 0 < paused < N_ROWS
-    assert status(page).startswith(f"After {paused:,} rows")
-    assert len(losses(page, "ScInOL2")) == paused // 4
-    page.wait_for_timeout(300)
-    assert rows(page) == paused
-    page.get_by_role("button", name="Continue").press("Enter")
-    more = "n => document.querySelector('[data-try-it] svg').dataset.rows > n"
-    page.wait_for_function(more, arg=paused + 100)
-    assert status(page) == "Each row is predicted, then learned …"
-    page.wait_for_function(more, arg=N_ROWS - 1)
-    assert page.get_by_role("button", name="Pause").is_disabled()
-    assert status(page).startswith("After 2,000 rows")
-    page.get_by_role("button", name="Restart").press("Enter")
-    page.wait_for_function("n => !(" + more[5:] + ")", arg=N_ROWS - 1)
-
-
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_accessibility(finished, violations, width, dark):

@@ -6,18 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
-from sklearn.metrics import log_loss
 from support.comparisons import assert_identical, learned
 from support.invariances import weights
 from support.naive import clipped_rows
 from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, seeds, thinned
 
-from sklearn_scinol import (
-    DFEGClassifier,
-    HedgeClassifier,
-    ScInOLClassifier,
-    ScInOLRegressor,
-)
+from sklearn_scinol import DFEGClassifier, ScInOLClassifier, ScInOLRegressor
 
 LINEAR = [case for case in REPRESENTATIVES if case.has("center")]
 CONTAINERS = [np.array, sparse.csr_array]
@@ -90,31 +84,6 @@ def test_units_do_not_matter(container, seed, engine):
         for rows in (X, X * units)
     ]
     assert_array_equal(*said)
-
-
-def damage(learner, X, y, at, columns):
-    """Log loss after a row, over what it is if the row is an ordinary one."""
-    rows = X.copy()
-    rows[at, columns] *= 1000.0
-    losses = []
-    for given in rows, X:
-        said = learner().partial_fit_predict(
-            given, y, classes=[0, 1], method="predict_proba"
-        )
-        losses.append(log_loss(y[at + 1 :], said[at + 1 :]))
-    return losses[0] / losses[1]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("learner", [ScInOLClassifier, HedgeClassifier])
-def test_an_outlier_does_no_damage(learner):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(1000, 20))
-    w = rng.normal(size=20)
-    columns, score = np.abs(w).argsort()[-3:], X @ w
-    y = (score + 3.0 * rng.normal(size=1000) > 0).astype(int)
-    assert damage(learner, X, y, 100, columns) > 1.1
-    assert damage(lambda: learner(clip_ratio=2.0), X, y, 100, columns) < 1.02
 
 
 def test_a_feature_may_grow():

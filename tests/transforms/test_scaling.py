@@ -378,7 +378,7 @@ def exact_moments(values, sample_weight):
 
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(rows=weighted_values())
 def test_moments(layout, engine, rows):
     values, c = rows
