@@ -68,19 +68,6 @@ def signs(x):
     return signed(x[0]) + 10.0 * signed(x[1]) + 100.0 * signed(x[2])
 
 
-def quotient_and_rest(a, b):
-    if b == 0.0:
-        return 0.0, a
-    return a // b, a % b
-
-
-def swaps(x):
-    a, b = x[0], x[1]
-    a, b = b, a
-    b, a = quotient_and_rest(a, b)
-    return a + 100.0 * b
-
-
 def names_clash(x):
     y = 1.0
     for _ in range(3):
@@ -93,18 +80,6 @@ def scaled_sum(y, x):
     for k in range(y.size):
         total += y[k] * x
     return total
-
-
-def changed_parameter(x):
-    total, n = 0.0, 3.0
-    total += fell(n, x)
-    return total + n
-
-
-def fell(n, x):
-    while n > 0.0 and n != x[0]:
-        n -= 1.0
-    return n
 
 
 def named_tuples(rate, s, x):
@@ -151,26 +126,6 @@ def before_and_after(rate, s, i, before, x):
     return 10.0 * before + s.total[i]
 
 
-def conditions(x):
-    total = 0.0
-    for k in range(x.size):
-        if (x[k] > 0.0 and signed(x[k]) < 1.0) or signed(x[k]) == -2.0:
-            total += 1.0
-        total += 10.0 if x[k] == 1.0 else signed(-x[k])
-    return total
-
-
-def leaves_loops(x):
-    total = 0.0
-    for k in range(x.size):
-        if x[k] < 0.0:
-            continue
-        if x[k] > 6.0:
-            break
-        total += x[k]
-    return total
-
-
 def finds(x):
     return first_above(x, 1.5) + 10.0 * first_above(x, 2.5)
 
@@ -187,21 +142,6 @@ def substitutes(x):
     _portable.copy_into(x, y)
     bounded = _portable.larger(_portable.smaller(x[0], 1.0), -1.0)
     return bounded + _portable.chosen(x[1] > 0.0, y[2], y[3]) + _portable.inner(x, x)
-
-
-def arguments_by_name(x):
-    return weighted(b=x[1], a=x[0]) + weighted(x[0], x[1], share=0.25)
-
-
-def weighted(a, b, share=0.5):
-    return share * a + (1.0 - share) * b
-
-
-def pairs(x):
-    total = 0.0
-    for k, value in enumerate(x):
-        total += k * value
-    return total
 
 
 def steps(x, is_first):
@@ -237,16 +177,10 @@ def state():
     "function",
     [
         signs,
-        swaps,
         names_clash,
-        changed_parameter,
         parameter_changed_in_a_loop,
-        conditions,
-        leaves_loops,
         finds,
         substitutes,
-        arguments_by_name,
-        pairs,
     ],
     ids=lambda function: function.__name__,
 )

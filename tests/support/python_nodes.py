@@ -89,8 +89,6 @@ def write_loop(x):
         x[k] += 1.0
 
 
-def yes(x):
-    return x[0] > -100.0
 
 
 def two(a, b=2.0, c=3.0):
@@ -131,16 +129,6 @@ def recx(x):
 
 
 @accepted
-def and_value(x):
-    return (x[0] and 2.0) + 10 * (x[0] and x[1])
-
-
-@accepted
-def or_value(x):
-    return (x[0] or 1.0) + 10 * (x[1] or x[2]) + 100 * (0.0 or x[0])
-
-
-@accepted
 def or_method(x):
     return R(x[0]).maybe(7.0)
 
@@ -159,12 +147,6 @@ def side_and(x):
 
 
 @accepted
-def side_and2(x):
-    y = x[0] > 0 and bump_loop(x)
-    return x[0] + 1.0 * y
-
-
-@accepted
 def side_stmt(x):
     x[0] > 0 and bump_loop(x)
     return x[0]
@@ -175,13 +157,6 @@ def side_or_known(x):
     if bump_loop(x) > 0.0 or True:
         return x[0]
     return 5.0
-
-
-@accepted
-def side_and_false(x):
-    if bump_loop(x) > 0.0 and False:
-        return 7.0
-    return x[0]
 
 
 @accepted
@@ -205,16 +180,6 @@ def forelse(x):
 
 
 @refused("`else` after a loop")
-def forelse2(x):
-    t = 0.0
-    for k in range(1):
-        t += x[k]
-    else:
-        t += 100.0
-    return t
-
-
-@refused("`else` after a loop")
 def whileelse(x):
     n = 0
     while n < 3:
@@ -231,11 +196,6 @@ def is_runtime(x):
     a = x
     b = x
     return 1.0 if a is b else 0.0
-
-
-@refused("by `is`")
-def is_true(x):
-    return 1.0 if (x[0] > 0) is True else 0.0
 
 
 @refused("None and a value")
@@ -287,11 +247,6 @@ def invert(x):
 
 
 @accepted
-def invert_known(x):
-    return ~3 + ~True + x[0]
-
-
-@accepted
 def chain(x):
     return 1.0 * (0 < x[0] < x[1]) + 10 * (x[0] < x[1] <= x[2] != 3)
 
@@ -299,18 +254,6 @@ def chain(x):
 @refused("chain of comparisons has calls")
 def chain_side(x):
     y = x[0] < bump(x) < bump(x)
-    return x[0] + (10.0 if y else 0)
-
-
-@refused("chain of comparisons has calls")
-def chain_short(x):
-    y = x[0] < -50.0 < bump(x)
-    return x[0] + (10.0 if y else 0)
-
-
-@refused("chain of comparisons has calls")
-def chain_once(x):
-    y = -50.0 < bump(x) < 100.0
     return x[0] + (10.0 if y else 0)
 
 
@@ -327,13 +270,6 @@ def aug_order(x):
     x[0] += bump(x)
     x[1] -= bump_loop(x)
     return x[0] + 10 * x[1]
-
-
-@refused("may change what it is added to")
-def aug_index(x):
-    k = 0
-    x[int(bump(x)) * 0 + k] *= 2.0 + bump(x)
-    return x[0]
 
 
 @accepted
@@ -411,11 +347,6 @@ def guard(x):
 @accepted
 def order(x):
     return x[0] + 10 * bump(x) + 100 * x[0] + 1000 * bump_loop(x) + 1e4 * x[0]
-
-
-@accepted
-def order_args(x):
-    return two(x[0], bump(x), x[0])
 
 
 @accepted
@@ -512,14 +443,6 @@ def stale_tuple(x):
 
 
 @accepted
-def stale_record(x):
-    a = x[0]
-    r = R(a)
-    a = 50.0
-    return r.scaled(1.0) + a
-
-
-@accepted
 def stale_method(x):
     a = x[0]
     f = R(a).scaled
@@ -572,14 +495,6 @@ def loop_var_after(x):
 def loop_var_before(x):
     k = -1
     for k in range(x.size):
-        pass
-    return k
-
-
-@accepted
-def loop_var_before0(x):
-    k = -1
-    for k in range(0):
         pass
     return k
 
@@ -654,13 +569,6 @@ def one_branch(x):
 
 
 @refused("'G' is not assigned")
-def one_branch_global(x):
-    if x[0] > 1e9:
-        G = 1.0
-    return G
-
-
-@refused("'G' is not assigned")
 def late_local(x):
     y = G + 1.0 if x[0] > 1e9 else 0.0
     G = 3
@@ -690,40 +598,9 @@ def leaving_branch(x):
     return s
 
 
-@accepted
-def early(x):
-    for k in range(x.size):
-        if x[k] > 0.0:
-            for j in range(5):
-                if j * x[k] > 3:
-                    return 10 * k + j
-            return k
-    return -1
-
-
-@refused("NamedExpr")
-def walrus(x):
-    return (y := x[0]) + y
-
-
 @refused("Lambda")
 def lam(x):
     return (lambda z: z + 1)(x[0])
-
-
-@refused("ListComp")
-def comp(x):
-    return sum([z for z in x])
-
-
-@refused("GeneratorExp")
-def gen(x):
-    return sum(z for z in x)
-
-
-@refused("JoinedStr")
-def fstr(x):
-    return len(f"{x[0]}")
 
 
 @refused("Global")
@@ -734,53 +611,12 @@ def glob(x):
     return G2
 
 
-@refused("FunctionDef")
-def nested_def(x):
-    def g(z):
-        return z + 1
-
-    return g(x[0])
-
-
 @refused("Try")
 def tryx(x):
     try:
         return x[0]
     except ValueError:
         return 0.0
-
-
-@refused("With")
-def withx(x):
-    with np.errstate(all="ignore"):
-        return x[0]
-
-
-@refused("Assert")
-def assertx(x):
-    assert x[0] > -1e9
-    return x[0]
-
-
-@refused("Delete")
-def delx(x):
-    y = x[0]
-    del y
-    return 1.0
-
-
-@refused("Raise")
-def raisex(x):
-    raise ValueError
-
-
-@refused("Match")
-def matchx(x):
-    match int(x[0]):
-        case 1:
-            return 1.0
-        case _:
-            return 2.0
 
 
 @accepted
@@ -793,27 +629,8 @@ def divs(x):
 
 
 @accepted
-def fdivs(x):
-    s = 0.0
-    for d in (-3.0, 2.5, 0.3):
-        s = 10 * s + (x[0] // d) + (x[0] % d) + x[0] / d + (x[1] // d)
-    return s
-
-
-@accepted
 def neg_pow(x):
     return (-2.0) ** int(x[1]) + (-3) ** 2 + (-x[0]) ** 2 - x[0] ** 2
-
-
-@accepted
-def neg_const_pow(x):
-    return (-2.0) ** (x[0] * 0 + 3.0) + 2**-1
-
-
-@accepted
-def int_pow(x):
-    n = int(x[1])
-    return 2.0**n
 
 
 @refused("2.0 ")
@@ -828,18 +645,8 @@ def bigint(x):
 
 
 @accepted
-def bigint_known(x):
-    return x[0] + 2**70 % 1000
-
-
-@accepted
 def bigint_u(x):
     return x[0] + (2**63 - 1) // 2**62
-
-
-@refused("64 bits")
-def bigint_v(x):
-    return x[0] + 2**63
 
 
 @accepted
@@ -859,11 +666,6 @@ def inx(x):
     return 1.0 if x[0] in (1.0, 2.0) else 2.0
 
 
-@refused("`in`")
-def in_known(x):
-    return 1.0 + x[0] if G in (1, 3) else 2.0
-
-
 @accepted
 def bools(x):
     a = x[0] > 0
@@ -872,37 +674,11 @@ def bools(x):
 
 
 @accepted
-def bool_mul(x):
-    return (x[0] > 0) * (x[1] > 0) + 1.0 * (x[0] > 0)
-
-
-@accepted
-def bool_sum(x):
-    n = 0
-    n += x[0] > 0
-    n += x[1] > 0
-    return n
-
-
-@accepted
-def unary(x):
-    return -x[0] + +x[1] - -x[2]
-
-
-@accepted
 def shadow(x):
     max = x[0]
     for k in range(x.size):
         max = _portable.larger(max, x[k])
     return max
-
-
-@accepted
-def shadow2(x):
-    abs = 3.0
-    len = 2.0
-    sum = 1.0
-    return abs + len + sum + x.size
 
 
 @accepted
@@ -969,11 +745,6 @@ def tuple_store(x):
 
 
 @accepted
-def tuple_pick(x):
-    return (bump_loop(x), 5.0)[1] + x[0]
-
-
-@accepted
 def tuple_len(x):
     return len((bump_loop(x), 5.0)) + x[0]
 
@@ -986,13 +757,6 @@ def tuple_test(x):
 @accepted
 def none_call(x):
     return (1.0 if bump_loop(x) is None else 2.0) + x[0]
-
-
-@accepted
-def if_pass(x):
-    if bump_loop(x) > 0:
-        pass
-    return x[0]
 
 
 @accepted
@@ -1028,17 +792,6 @@ def slices(x):
 @refused("Ellipsis")
 def ellip(x):
     return x[...].sum()
-
-
-@refused("1j")
-def cplx(x):
-    return (1j * 1j).real + x[0]
-
-
-@refused("AnnAssign")
-def annot(x):
-    y: float = x[0]
-    return y
 
 
 @accepted
@@ -1095,11 +848,6 @@ def maths(x):
     return math.sqrt(abs(x[0])) + math.floor(x[1]) + np.floor(x[2]) + math.pi
 
 
-@accepted
-def matm(x):
-    return x @ x
-
-
 @refused("None and a value")
 def cond_none_fn(x):
     return 1.0 if none_or(x[0]) else 2.0
@@ -1115,13 +863,6 @@ class Flag(NamedTuple):
 
     def __bool__(self):
         return self.value > 0.0
-
-
-@refused("truth of a tuple, NamedTuple")
-def truth_of_record(x):
-    if Flag(x[0]):
-        x[1] += 1.0
-    return x[1]
 
 
 @refused("truth of a tuple, NamedTuple")
@@ -1156,23 +897,10 @@ def named_like_a_type(x):
 
 
 @accepted
-def not_none(x):
-    return 1.0 if not scale(x) else x[0]
-
-
-@accepted
 def known_if(x):
     if G == 3 and T2[1] > 1 or x[0]:
         return x[1]
     return x[2]
-
-
-@accepted
-def fixed_alias(x):
-    y = x
-    z = y
-    z[0] = 9.0
-    return x[0] + y[0]
 
 
 @accepted
@@ -1188,17 +916,6 @@ def mk(n):
 
 
 CL = mk(4.0)
-
-
-@refused("chain of comparisons has")
-def cond_chain_none(x):
-    w = None
-    return x[0] if w is None is None else 1.0
-
-
-@refused("by `is`")
-def eq_none(x):
-    return 1.0 if x[0] == None else 2.0
 
 
 @accepted
@@ -1220,13 +937,6 @@ def modify_bound(x):
         n = 1
         s += n + k
     return s
-
-
-@accepted
-def ret_param_tuple(x):
-    a, b = x[0], x[1]
-    a, b = both(b, a)
-    return a + 10 * b
 
 
 def both(p, q):
