@@ -81,6 +81,12 @@ def small_experts(monkeypatch):
     monkeypatch.setattr(default_experts, "MAX_NODES", 31)
 
 
+@pytest.fixture
+def as_users_run(monkeypatch, checked_states, two_rows_are_many, small_experts):
+    """Undo what the fixtures above change, for tests of what is compiled."""
+    monkeypatch.undo()
+
+
 class NumPyEngine:
     """A plugin, whose fixture is there for doctests as well.
 

@@ -3,13 +3,10 @@
 That the loops do the right thing is tested uncompiled, all over. What a compiler adds
 is another order of sums, other elementary functions, vectors of numbers and memory that
 overlaps: here each kernel meets what would show.
-
-All tests of a run come one after the other, so that it is compiled once.
 """
 
 import copy
 import pickle
-from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -40,9 +37,6 @@ from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 pytest.importorskip("numba", reason="numba is not installed")
 
-RUNS = compiled_runs()
-runs = pytest.mark.parametrize("run", RUNS, ids=str, scope="module")
-
 
 def stream(run):
     """Rows to learn from, their targets and weights, and new rows."""
@@ -52,71 +46,43 @@ def stream(run):
     return container(X), y, weights(len(y)), container(new)
 
 
-@lru_cache(maxsize=1)
-def in_numpy(run):
-    """The run in NumPy, on dense rows, and what it said of each and of new ones."""
-    X, y = run.case.data()
-    new, _ = run.case.data(seed=3)
-    with config_context(engine="numpy"):
-        model = run.make()
-        charged = run.case.charged(model, X, y, sample_weight=weights(len(y)))
-        return model, charged, run.case.decision(model, new)
-
-
 def tolerance(case):
     """In a ball, predictions of rows as long as these are differences."""
     return 1e-11 if case.algorithm in ("koolen", "orabona_pal") else 1e-12
 
 
-@pytest.mark.cases(2)
-@runs
+@pytest.mark.parametrize("run", compiled_runs(), ids=str)
 @compiled
-def test_engines_agree(run, engine):
+def test_run(run, engine, monkeypatch):
+    """All that is compared of a kernel, so that it is compiled once."""
+    case, container = run.case, run.layout.container
+    assert_engines_agree(run)
+    for split in "random", "blocks":
+        assert_chunks_do_not_matter(case, run.make, container, split, monkeypatch)
+    if case.traits.scale_invariant or run.layout.scale:
+        assert_powers_of_two_cancel(case, run.make, container)
+    assert_rows_of_weight_zero_change_nothing(case, run.make, container)
+    assert_copies_go_on(run)
+
+
+def assert_engines_agree(run):
     """With dense rows in NumPy, where the compiled ones are sparse."""
     case, half = run.case, 20
     X, y, c, new = stream(run)
-    expected, charged, decision = in_numpy(run)
-    whole, by_turns = run.make(), run.make()
-    assert_close(case.charged(whole, X, y, sample_weight=c), charged, 1e-12)
     with config_context(engine="numpy"):
+        expected, by_turns, whole = (run.make() for _ in range(3))
+        dense, dense_new = (run.case.data(seed=seed)[0] for seed in (None, 3))
+        charged = case.charged(expected, dense, y, sample_weight=c)
+        decision = case.decision(expected, dense_new)
         case.partial_fit(by_turns, X[:half], y[:half], sample_weight=c[:half])
+    assert_close(case.charged(whole, X, y, sample_weight=c), charged, 1e-12)
     case.partial_fit(by_turns, X[half:], y[half:], sample_weight=c[half:])
     for model in whole, by_turns:
         assert_close_models(model, expected, tolerance(case))
         assert_close(case.decision(model, new), decision, tolerance(case))
 
 
-@pytest.mark.cases(5)
-@runs
-@compiled
-@pytest.mark.parametrize("split", ["random", "blocks"])
-def test_chunks_do_not_matter(run, split, engine, monkeypatch):
-    container = run.layout.container
-    assert_chunks_do_not_matter(run.case, run.make, container, split, monkeypatch)
-
-
-@pytest.mark.cases(5)
-@pytest.mark.parametrize(
-    "run",
-    [run for run in RUNS if run.case.traits.scale_invariant or run.layout.scale],
-    ids=str,
-    scope="module",
-)
-@compiled
-def test_powers_of_two(run, engine):
-    assert_powers_of_two_cancel(run.case, run.make, run.layout.container)
-
-
-@runs
-@compiled
-def test_rows_of_weight_zero(run, engine):
-    container = run.layout.container
-    assert_rows_of_weight_zero_change_nothing(run.case, run.make, container)
-
-
-@runs
-@compiled
-def test_copies_go_on(run, engine):
+def assert_copies_go_on(run):
     case, half = run.case, 20
     X, y, c, new = stream(run)
     original = run.make()

@@ -33,10 +33,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
-from sklearn_scinol.blocks import Block, RowWeights
-from sklearn_scinol.engines import get_engine
 from sklearn_scinol.experts import AdaHedge
-from sklearn_scinol.losses import Hinge, Huber, Logistic, Quantile, SquaredHinge
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
@@ -260,27 +257,6 @@ def test_compiled_exponentials_call_nothing(cache_folder):
     loop(np.zeros(3), np.zeros(3))
     (optimised,) = loop.dispatcher.inspect_llvm().values()
     assert not re.search(r"@(llvm\.)?exp", optimised)
-
-
-@pytest.mark.parametrize(
-    "loss",
-    [Logistic(), Huber(0.5), *thoroughly(Hinge(), SquaredHinge(), Quantile(0.3))],
-    ids=lambda loss: type(loss).__name__,
-)
-def test_losses_do_not_depend_on_chunks(loss):
-    """Many are computed several at once, and the last of a chunk one by one."""
-    rng = np.random.default_rng(0)
-    n = 101
-    predictions, targets = 5 * rng.normal(size=(n, 1)), rng.choice([-1.0, 1.0], (n, 1))
-
-    def losses(rows):
-        weights = RowWeights(*np.ones((3, n))[:, rows], np.ones(7))
-        block = Block((), None, targets[rows], weights, None)
-        compute_losses = get_engine("numba").compute_losses
-        return compute_losses(loss, block, predictions[rows], np.zeros(2))
-
-    one_by_one = [losses(slice(row, row + 1)) for row in range(n)]
-    assert losses(slice(None)).tobytes() == np.concatenate(one_by_one).tobytes()
 
 
 # What is kept on disk.

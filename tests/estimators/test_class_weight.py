@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import compute_class_weight
-from support.copies import COPIES
 from support.registry import ESTIMATORS
 
 from sklearn_scinol import (
@@ -174,25 +173,6 @@ def test_experts_have_weights_of_their_own(engine):
             assert_same_model(fitted, alone, X)
 
 
-def test_lone_class_weighs_one(engine):
-    X, y = np.ones((3, 1)), ["a", "a", "a"]
-    model = ScInOLClassifier(class_weight="balanced")
-    model.partial_fit(X, y, classes=["a", "b"])
-    expected = ScInOLClassifier().partial_fit(X, y, classes=["a", "b"])
-    assert_same_model(model, expected, X)
-
-
-@pytest.mark.parametrize("way", COPIES)
-def test_copies_go_on(way, tmp_path):
-    X, y = rows()
-    model = ScInOLClassifier(class_weight="balanced")
-    model.partial_fit(X[:20], y[:20], classes=CLASSES)
-    copy = COPIES[way](model, tmp_path / "model")
-    for each in model, copy:
-        each.partial_fit(X[20:], y[20:])
-    assert_same_model(copy, model, X)
-
-
 def test_failing_calls_count_nothing(engine):
     X, y = rows()
     model = ScInOLClassifier(class_weight="balanced")
@@ -206,23 +186,6 @@ def test_failing_calls_count_nothing(engine):
         X, y, classes=CLASSES, sample_weight=running_weights(y)
     )
     assert_same_model(model, expected, X)
-
-
-@pytest.mark.cases(1)
-def test_rare_classes_are_found(engine):
-    """Which is what it is for."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(4000, 2))
-    y = (X[:, 0] + rng.normal(size=4000) > 2.5).astype(int)
-    recall = {}
-    for class_weight in None, "balanced":
-        model = ScInOLClassifier(class_weight=class_weight)
-        said = model.partial_fit_predict(X, y, classes=[0, 1])
-        recall[class_weight] = said[y == 1].mean()
-    assert y.mean() < 0.06
-    assert recall[None] < 0.3
-    assert recall["balanced"] > 0.6
-    assert_allclose(model._class_counts, np.bincount(y))
 
 
 def test_regret_curve_is_of_weights_that_stay():

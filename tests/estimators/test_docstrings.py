@@ -79,13 +79,6 @@ def test_shared_attributes_are_described_alike(parse):
         _testing.assert_docstring_consistency(estimators, include_attrs=[name])
 
 
-def test_exceptions_are_needed(parse):
-    """Each entry that is an exception is described in more than one way."""
-    found = [*groups(parse, "Parameters"), *groups(parse, "Attributes")]
-    for name in DIFFERENT:
-        assert sum(each == name for each, _ in found) > 1
-
-
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 def test_parameters_and_defaults_are_those_of_the_signature(estimator, parse):
     documented = {

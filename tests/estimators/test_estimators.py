@@ -21,7 +21,6 @@ from support.registry import (
     THOROUGH,
     algorithms,
     as_given,
-    as_linear,
     choice,
     name_of,
     thoroughly,
@@ -49,11 +48,6 @@ all_estimators = pytest.mark.parametrize("estimator", ESTIMATORS)
 all_algorithms = pytest.mark.parametrize(
     ("estimator", "algorithm"),
     [(e, choice(e, algorithm)) for e in ESTIMATORS for algorithm in algorithms(e)],
-    ids=name_of,
-)
-averaging_algorithms = pytest.mark.parametrize(
-    ("estimator", "algorithm"),
-    [p for p in all_algorithms.args[1] if p[0] in AVERAGING_ESTIMATORS],
     ids=name_of,
 )
 classifiers = pytest.mark.parametrize("classifier", CLASSIFIERS)
@@ -242,59 +236,6 @@ def test_attributes(estimator, engine):
     assert fitted.t_ == 41.0
     assert fitted.loss_curve_ == [pytest.approx(fitted.cumulative_loss_ / 60)]
     assert not hasattr(fitted, "feature_names_in_")
-
-
-@all_estimators
-def test_feature_names(estimator):
-    pandas = pytest.importorskip("pandas")
-    X, y = data(estimator)
-    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
-    fitted = estimator(max_iter=1, tol=None).fit(frame, y)
-    assert_array_equal(fitted.feature_names_in_, ["a", "b", "c", "d"])
-
-
-@all_estimators
-def test_no_attributes_before_fitting(estimator):
-    fresh = estimator()
-    assert vars(fresh) == fresh.get_params()
-    learned = [
-        "coef_",
-        "intercept_",
-        "n_samples_seen_",
-        "cumulative_loss_",
-        "loss_curve_",
-        "n_iter_",
-        "t_",
-        "n_features_in_",
-        "classes_",
-    ]
-    assert not [name for name in learned if hasattr(fresh, name)]
-
-
-@pytest.mark.cases(1)
-@all_estimators
-def test_coefficients_are_the_model(estimator, engine):
-    """For rows within the range seen so far."""
-    if estimator in (DFEGClassifier, DFEGRegressor):
-        pytest.skip("weights depend on the row by their factor: see test_kernels")
-    X, y = data(estimator)
-    for center in (True, False):
-        parameters = as_given(estimator) | as_linear(estimator) | {"center": center}
-        fitted = estimator(**parameters).fit(X, y)
-        score = fitted.decision_function if is_classifier(fitted) else fitted.predict
-        X_within = X[:30] / 2 + X.mean(axis=0) / 2
-        linear = X_within @ np.ravel(fitted.coef_) + fitted.intercept_
-        assert_allclose(score(X_within), linear, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.cases(3)
-@all_estimators
-def test_no_intercept(estimator, engine):
-    X, y = data(estimator)
-    fitted = estimator(**as_given(estimator), fit_intercept=False).fit(X, y)
-    assert_array_equal(fitted.intercept_, [0.0])
-    score = fitted.decision_function if is_classifier(fitted) else fitted.predict
-    assert_array_equal(score(np.zeros((1, 4))), [0.0])
 
 
 @all_estimators
@@ -561,23 +502,6 @@ def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, en
 
 
 @classifiers
-def test_class_weight_with_partial_fit(classifier, engine):
-    """Chunks in which a class is missing, its weight still named."""
-    X = rows()
-    y = labels(X, 3)
-    weight = np.array([0.5, 3.0, 1.0])
-    by_class = classifier(class_weight={0: 0.5, 1: 3.0})
-    by_row = classifier()
-    for k in (1, 2, 0):
-        chunk = y == k
-        by_class.partial_fit(X[chunk], y[chunk], classes=[0, 1, 2])
-        by_row.partial_fit(
-            X[chunk], y[chunk], classes=[0, 1, 2], sample_weight=weight[y[chunk]]
-        )
-    assert_same_model(by_class, by_row)
-
-
-@classifiers
 def test_class_without_rows(classifier, engine):
     X = maxabs_scale(rows())
     y = labels(X)
@@ -654,119 +578,7 @@ def test_many_classes(classifier):
 # Regression.
 
 
-@pytest.mark.cases(3)
-@regressors
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("average", [False, 10])
-def test_outputs_are_independent(regressor, center, average, engine):
-    X = rows()
-    y = targets(X, 3) * [1.0, 1e3, 1e-3]
-    if average and regressor not in AVERAGING_ESTIMATORS:
-        pytest.skip("weights are not averaged")
-    parameters = as_given(regressor) | {"center": center, "max_iter": 3, "tol": None}
-    if average:
-        parameters["average"] = average
-    together = regressor(**parameters, random_state=0).fit(X, y)
-    alone = [regressor(**parameters, random_state=0).fit(X, y[:, k]) for k in range(3)]
-    for k in range(3):
-        assert_allclose(together.coef_[k], alone[k].coef_, rtol=1e-9)
-        assert_allclose(together.intercept_[k], alone[k].intercept_[0], rtol=1e-9)
-        assert_allclose(together.predict(X)[:, k], alone[k].predict(X), rtol=1e-9)
-    total = sum(estimator.cumulative_loss_ for estimator in alone)
-    assert_allclose(together.cumulative_loss_, total, rtol=1e-9)
-    if center or not hasattr(together, "regret_bound"):
-        return  # no bound is known
-    bounds = [alone[k].regret_bound(np.full(4, k), k) for k in range(3)]
-    coef = np.repeat([[0.0], [1.0], [2.0]], 4, axis=1)
-    assert_allclose(together.regret_bound(coef, [0, 1, 2]), sum(bounds), rtol=1e-9)
-
-
-@regressors
-@pytest.mark.parametrize(
-    ("parameters", "loss"),
-    [
-        ({"loss": "absolute_error"}, np.abs),
-        (
-            {"loss": "quantile", "quantile": 0.8},
-            lambda r: np.maximum(-0.8 * r, 0.2 * r),
-        ),
-        (
-            {"loss": "epsilon_insensitive", "epsilon": 0.3},
-            lambda r: np.maximum(np.abs(r) - 0.3, 0.0),
-        ),
-        (
-            {"loss": "huber", "epsilon": 0.3},
-            lambda r: np.where(
-                np.abs(r) <= 0.3, r**2 / 2, 0.3 * np.abs(r) - 0.3**2 / 2
-            ),
-        ),
-    ],
-    ids=lambda value: value["loss"] if isinstance(value, dict) else "",
-)
-def test_loss_parameters(regressor, parameters, loss, engine):
-    X = rows()
-    y = targets(X)
-    estimator = regressor(**parameters)
-    charged = estimator.partial_fit_predict(X, y)
-    assert_allclose(estimator.cumulative_loss_, loss(charged - y).sum())
-
-
-@pytest.mark.thorough
-@regressors
-@pytest.mark.parametrize("quantile", [0.9])
-def test_quantiles(regressor, quantile):
-    y = np.random.default_rng(0).exponential(size=1000)
-    X = np.zeros((1000, 1))
-    estimator = regressor(loss="quantile", quantile=quantile)
-    estimator.set_params(max_iter=5, tol=None, random_state=0, **ball(regressor))
-    if regressor in AVERAGING_ESTIMATORS:
-        estimator.set_params(average=True)
-    if regressor in (AdaFTRLRegressor, DFEGRegressor):  # they take their time
-        estimator.set_params(max_iter=40, average=37 * 1000)
-    estimator.fit(X, y)
-    assert np.mean(y <= estimator.predict(X[:1])) == pytest.approx(quantile, abs=0.05)
-
-
 # Averaging.
-
-
-@averaging_algorithms
-@pytest.mark.parametrize(
-    ("container", "start"), [(np.array, 10), (sparse.csr_array, 1)]
-)
-def test_average(estimator, algorithm, container, start, engine):
-    """The mean of the models after each row, from row `start` on."""
-    X, y = (part[:20] for part in data(estimator))
-    if not is_classifier(estimator()):
-        y[0] = 0.0  # as predicted: there is nothing to learn, and nothing to divide by
-    X[np.random.default_rng(2).random(X.shape) < 0.5] = 0.0
-    X = np.insert(X, 4, 1.0, axis=1)
-    parameters = {**algorithm, "center": False}
-    plain = estimator(**parameters, fit_intercept=False)
-    averaged = estimator(**parameters, fit_intercept=False, average=start)
-    models = []
-    for t in range(1, len(y) + 1):
-        x = container(X[t - 1 : t])
-        partial_fit(plain, x, y[t - 1 : t])
-        partial_fit(averaged, x, y[t - 1 : t])
-        assert_allclose(averaged.cumulative_loss_, plain.cumulative_loss_, rtol=1e-12)
-        if t < start:
-            assert_allclose(averaged.coef_, plain.coef_, rtol=1e-12)
-        else:
-            models.append(plain.coef_)
-            mean = np.mean(models, axis=0)
-            # The mean of terms of both signs: no more exact than the largest.
-            units = np.abs(models).max(axis=0) + np.finfo(float).tiny
-            assert_allclose(averaged.coef_ / units, mean / units, atol=1e-12)
-    score = averaged.decision_function if is_classifier(plain) else averaged.predict
-    linear = X @ np.ravel(averaged.coef_)
-    assert_allclose(score(container(X)), linear, rtol=1e-9, atol=1e-12)
-
-    # The intercept is a feature as any other.
-    with_intercept = estimator(**parameters, average=start)
-    partial_fit(with_intercept, container(X[:, :4]), y)
-    coef = np.append(with_intercept.coef_, with_intercept.intercept_)
-    assert_allclose(coef, np.ravel(averaged.coef_), rtol=1e-9)
 
 
 @pytest.mark.parametrize("estimator", AVERAGING_ESTIMATORS)
@@ -830,15 +642,3 @@ def test_comparator_of_a_model_without_intercept(estimator):
     for wrong in (np.full(4, np.nan), np.full(4, np.inf)):
         with pytest.raises(ValueError, match=r"Input coef contains (NaN|infinity)"):
             fitted.regret_bound(wrong)
-
-
-@pytest.mark.thorough
-def test_curve_of_losses_is_bounded():
-    model = ScInOLRegressor(max_iter=5, standardize_target=False)
-    for _ in range(1003):
-        model.partial_fit([[1.0]], [2.0])
-    assert model.n_samples_seen_ == 1003
-    assert len(model.loss_curve_) == 1000
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
-    model.set_params(max_iter=1002, tol=None).fit([[1.0]], [2.0])
-    assert len(model.loss_curve_) == model.n_iter_ == 1002

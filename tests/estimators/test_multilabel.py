@@ -14,7 +14,6 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from support.comparisons import assert_close, assert_identical, learned
-from support.copies import COPIES
 from support.registry import CASES, LAYOUTS, SCALED_LAYOUTS, compiled, thinned
 
 from sklearn_scinol import (
@@ -221,19 +220,6 @@ def test_compiled_row_by_row(engine):
     assert rows._session is not None  # the fast path
     expected = clone(model).partial_fit(X, Y)
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
-@one_of_each
-def test_copies_go_on_alike(name, copied, tmp_path):
-    X, Y, _ = data()
-    model = clone(ONE_OF_EACH[name]).partial_fit(X[:25], Y[:25])
-    copy = copied(model, tmp_path / "model")
-    for each in model, copy:
-        each.partial_fit(X[25:], Y[25:])
-    assert_array_equal(copy.decision_function(X), model.decision_function(X))
-    assert copy.multilabel_
 
 
 @pytest.mark.cases(3)

@@ -9,11 +9,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import (
     load_breast_cancer,
-    load_diabetes,
     load_digits,
     load_wine,
 )
-from sklearn.ensemble import AdaBoostClassifier, BaggingRegressor
 from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import weights
 from support.naive import Weights, relative_to_means
@@ -165,56 +163,6 @@ def test_weights_that_sum_to_one(load, center):
     make = partial(ScInOLClassifier, center=center, random_state=0)
     normalised = np.full(len(y), 1 / len(y))
     assert accuracy(make(), X, y, sample_weight=normalised) == accuracy(make(), X, y)
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("algorithm", ["nag", "sfmd", "k17", "freegrad", "coin"])
-def test_weights_that_sum_to_one_for_baselines(algorithm):
-    X, y = load_wine(return_X_y=True)
-    make = partial(
-        BaselineClassifier, algorithm, center=False, random_state=0, max_iter=20
-    )
-    one = make(tol=None).fit(X, y)
-    other = make(tol=None).fit(X, y, sample_weight=np.full(178, 1 / 178))
-    assert_array_equal(other.predict(X), one.predict(X))
-
-
-def test_regression():
-    X, y = load_diabetes(return_X_y=True)
-    make = partial(ScInOLRegressor, random_state=0)
-    score = accuracy(make(), X, y)
-    assert score > 0.45
-    of_small = accuracy(make(), X, y, sample_weight=np.full(442, 1 / 442))
-    assert_allclose(of_small, score, rtol=1e-9)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("center", [False, True])
-def test_boosting(center):
-    X, y = load_wine(return_X_y=True)
-    weak = ScInOLClassifier(center=center, max_iter=10, tol=None, random_state=0)
-    boosted = AdaBoostClassifier(weak, n_estimators=10, random_state=0)
-    assert accuracy(boosted, X, y) > 0.94
-
-
-@pytest.mark.thorough
-def test_bagging():
-    X, y = load_diabetes(return_X_y=True)
-    bagged = BaggingRegressor(ScInOLRegressor(random_state=0), 5, random_state=0)
-    assert accuracy(bagged, X, y, sample_weight=np.full(442, 1e-3)) > 0.45
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("factor", [1e-4, 1e4])
-def test_class_weights(factor):
-    """A class that counts for next to all is the one that is predicted; or hardly."""
-    X, y = load_wine(return_X_y=True)
-    c = {0: 1.0, 1: factor, 2: 1.0}
-    model = ScInOLClassifier(class_weight=c, random_state=0).fit(X, y)
-    share = np.mean(model.predict(X)[y == 1] == 1)
-    assert share == 1.0 if factor > 1.0 else share < 0.2
-    equal = ScInOLClassifier(class_weight=dict.fromkeys(c, factor), random_state=0)
-    assert accuracy(equal, X, y) == accuracy(ScInOLClassifier(random_state=0), X, y)
 
 
 # Weights out of range.

@@ -1,40 +1,33 @@
 """The estimators inside scikit-learn's machinery."""
 
-import copy
-import io
 import pickle
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor, make_column_transformer
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingRegressor
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
-from sklearn.inspection import permutation_importance
-from sklearn.metrics import make_scorer, mean_absolute_error
 from sklearn.model_selection import (
     GridSearchCV,
     cross_val_predict,
     cross_val_score,
     cross_validate,
-    learning_curve,
 )
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import (
     ClassifierChain,
     MultiOutputClassifier,
-    MultiOutputRegressor,
 )
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import get_tags
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -83,24 +76,6 @@ def test_tags(estimator):
 
 
 @all_estimators
-def test_clone(estimator):
-    original = fitted(estimator, initial_wealth=2.0, center=False)
-    copied = clone(original)
-    assert copied.get_params() == original.get_params()
-    assert vars(copied) == copied.get_params()
-
-
-@all_estimators
-def test_parameters(estimator):
-    made = estimator(algorithm="scinol1")
-    assert repr(made) == f"{estimator.__name__}(algorithm='scinol1')"
-    made.set_params(algorithm="scinol2", center=False)
-    assert made.get_params()["center"] is False
-    with pytest.raises(ValueError, match="Invalid parameter 'learning_rate'"):
-        made.set_params(learning_rate=0.1)
-
-
-@all_estimators
 def test_html(estimator):
     for made, state in ((estimator(), "Not fitted"), (fitted(estimator), "Fitted")):
         html = made._repr_html_()
@@ -109,62 +84,6 @@ def test_html(estimator):
         assert "text/html" in made._repr_mimebundle_()
         # No link to a page that scikit-learn does not have.
         assert f"{estimator.__name__}.html" not in html
-
-
-@all_estimators
-@pytest.mark.parametrize(
-    "copied",
-    [
-        lambda model: pickle.loads(pickle.dumps(model)),
-        lambda model: joblib.load(dumped(model)),
-        copy.deepcopy,
-    ],
-    ids=["pickle", "joblib", "deepcopy"],
-)
-def test_copies(estimator, copied, engine):
-    """They predict the same, go on the same, and are independent."""
-    X, y = data(estimator)
-    original = fitted(estimator)
-    other = copied(original)
-    before = score(original, X)
-    assert_array_equal(score(other, X), before)
-    other.partial_fit(X, y)
-    assert_array_equal(score(original, X), before)
-    original.partial_fit(X, y)
-    assert_array_equal(score(original, X), score(other, X))
-
-
-def dumped(model):
-    file = io.BytesIO()
-    joblib.dump(model, file)
-    file.seek(0)
-    return file
-
-
-@all_estimators
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_memory_mapped_model(estimator, container, tmp_path, engine):
-    """As joblib hands large models to its workers: read-only; it can still go on."""
-    X, y = data(estimator)
-    X = container(X)
-    original = partial_fit(estimator(), X, y)
-    joblib.dump(original, tmp_path / "model")
-    shared = joblib.load(tmp_path / "model", mmap_mode="r")
-    assert_array_equal(score(shared, X), score(original, X))
-    shared.partial_fit(X, y)
-    assert_array_equal(score(shared, X), score(original.partial_fit(X, y), X))
-
-
-@all_estimators
-def test_set_output_changes_nothing(estimator):
-    pytest.importorskip("pandas")
-    X, _ = data(estimator)
-    model = fitted(estimator)
-    assert not hasattr(model, "set_output")
-    before = model.predict(X)
-    with sklearn.config_context(transform_output="pandas"):
-        assert_array_equal(model.predict(X), before)
-        assert isinstance(model.predict(X), np.ndarray)
 
 
 # Pipelines and searches.
@@ -190,16 +109,6 @@ def test_text(engine):
     model.fit(texts, y)
     assert model.score(texts, y) == 1.0
     assert model[-1].n_features_in_ == 2**20
-
-
-def test_columns(engine):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame({"size": [1.0, 2.0, 3.0, 4.0], "kind": list("abab")})
-    encoder = make_column_transformer(
-        (OneHotEncoder(), ["kind"]), remainder="passthrough"
-    )
-    model = make_pipeline(encoder, ScInOLRegressor(**FEW_EPOCHS))
-    assert model.fit(frame, [1.0, 3.0, 3.0, 5.0]).predict(frame).shape == (4,)
 
 
 @pytest.mark.cases(1)
@@ -245,35 +154,6 @@ def test_cross_validation(estimator):
     assert np.isfinite(answers).all()
 
 
-@all_estimators
-def test_learning_curve(estimator, engine):
-    """One pass over growing parts, learned incrementally."""
-    X, y = data(estimator)
-    sizes, train, test = learning_curve(
-        estimator(),
-        X,
-        y,
-        train_sizes=[20, 50, 100],
-        cv=3,
-        exploit_incremental_learning=True,
-        shuffle=True,
-        random_state=0,
-    )
-    assert_array_equal(sizes, [20, 50, 100])
-    assert train.shape == test.shape == (3, 3)
-    assert np.isfinite(train).all()
-    assert np.isfinite(test).all()
-
-
-@all_estimators
-def test_permutation_importance(estimator):
-    X, y = data(estimator)
-    result = permutation_importance(
-        fitted(estimator), X, y, n_repeats=2, random_state=0
-    )
-    assert result.importances_mean.shape == (X.shape[1],)
-
-
 # Estimators made of estimators.
 
 
@@ -287,12 +167,6 @@ def test_calibration_of_a_stream(engine):
     assert_allclose(probabilities.sum(axis=1), 1.0)
     assert calibrated.score(X, y) > 0.9
     assert pickle.dumps(streamed) == before
-
-
-def test_calibration_of_each_fold(engine):
-    X, y = data(ScInOLClassifier)
-    calibrated = CalibratedClassifierCV(ScInOLClassifier(**FEW_EPOCHS), cv=3).fit(X, y)
-    assert calibrated.score(X, y) > 0.9
 
 
 def test_several_labels(engine):
@@ -310,17 +184,6 @@ def test_several_labels(engine):
     assert chain.predict(X).shape == (150, 2)
 
 
-def test_several_targets(engine):
-    X, y = data(ScInOLRegressor)
-    Y = np.column_stack([y, -y])
-    model = MultiOutputRegressor(ScInOLRegressor())
-    together = ScInOLRegressor()
-    for rows in (slice(75), slice(75, None)):
-        model.partial_fit(X[rows], Y[rows])
-        together.partial_fit(X[rows], Y[rows])
-    assert_allclose(model.predict(X), together.predict(X), rtol=1e-9)
-
-
 def test_one_versus_rest(engine):
     X, y = data(ScInOLClassifier)
     model = OneVsRestClassifier(ScInOLClassifier(loss="hinge"))
@@ -328,14 +191,6 @@ def test_one_versus_rest(engine):
         model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     own = ScInOLClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1, 2])
     assert_allclose(model.decision_function(X), own.decision_function(X), rtol=1e-9)
-
-
-def test_one_versus_one(engine):
-    X, y = data(ScInOLClassifier)
-    model = OneVsOneClassifier(ScInOLClassifier())
-    for rows in (slice(75), slice(75, None)):
-        model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-    assert model.score(X, y) > 0.9
 
 
 @all_estimators
@@ -353,13 +208,6 @@ def test_select_from_model(estimator, container, engine):
     online.partial_fit(X[75:], y[75:], **partial_fit_online)
     alone = partial_fit(estimator(), X, y)
     assert_array_equal(online.estimator_.coef_, alone.coef_)
-
-
-@all_estimators
-def test_recursive_elimination(estimator):
-    X, y = data(estimator)
-    eliminated = RFE(estimator(**FEW_EPOCHS), n_features_to_select=4, step=3).fit(X, y)
-    assert eliminated.support_.sum() == 4
 
 
 @pytest.mark.thorough
@@ -401,27 +249,6 @@ def test_weights_through_a_pipeline(estimator, routing):
     X_scaled = StandardScaler().fit_transform(X)
     alone = estimator(**FEW_EPOCHS).fit(X_scaled, y, sample_weight=weight)
     assert_array_equal(pipeline[-1].coef_, alone.coef_)
-
-
-@all_estimators
-def test_weights_through_a_search(estimator, routing):
-    X, y = data(estimator)
-    weight = np.random.default_rng(1).exponential(size=150)
-    model = estimator(**FEW_EPOCHS).set_fit_request(sample_weight=True)
-    model.set_score_request(sample_weight=True)
-    grid = {"algorithm": ["scinol2"]}
-    search = GridSearchCV(model, grid, cv=3).fit(X, y, sample_weight=weight)
-    unweighted = GridSearchCV(model, grid, cv=3).fit(X, y)
-    alone = estimator(**FEW_EPOCHS).fit(X, y, sample_weight=weight)
-    assert_array_equal(search.best_estimator_.coef_, alone.coef_)
-    assert search.best_score_ != unweighted.best_score_
-
-    scorer = make_scorer(mean_absolute_error).set_score_request(sample_weight=True)
-    if not is_classifier(model):
-        scores = cross_validate(
-            model, X, y, params={"sample_weight": weight}, scoring=scorer
-        )
-        assert np.isfinite(scores["test_score"]).all()
 
 
 def test_weights_and_classes_of_partial_fit(routing):
@@ -577,46 +404,6 @@ def test_callbacks_end_when_a_fit_fails(estimator):
     recorder.events.clear()
     model.fit(X, y)
     assert recorder.events == epochs(3)
-
-
-@all_estimators
-def test_callbacks_of_a_search(estimator):
-    callback = pytest.importorskip("sklearn.callback")
-    X, y = data(estimator)
-    recorder = Recorder()
-    model = estimator(**FEW_EPOCHS).set_callbacks(recorder)
-    search = GridSearchCV(model, {"algorithm": ["scinol1", "scinol2"]}, cv=2)
-    if not isinstance(search, callback.CallbackSupportMixin):
-        pytest.skip("searches have no callbacks")
-    search.fit(X, y)
-    assert search.best_estimator_.n_iter_ == 3
-
-
-@all_estimators
-def test_progress_bar(estimator, capsys):
-    callback = pytest.importorskip("sklearn.callback")
-    pytest.importorskip("rich")
-    X, y = data(estimator)
-    model = estimator(**FEW_EPOCHS).set_callbacks(callback.ProgressBar()).fit(X, y)
-    assert model.n_iter_ == 3
-    output = capsys.readouterr().out
-    assert estimator.__name__ in output
-    assert "100%" in output
-
-
-@all_estimators
-def test_scoring_monitor(estimator):
-    """A curve of scores, one an epoch."""
-    callback = pytest.importorskip("sklearn.callback")
-    pandas = pytest.importorskip("pandas")
-    X, y = named_data(estimator)
-    X = pandas.DataFrame(X, columns=[f"column {j}" for j in range(X.shape[1])])
-    scoring = "accuracy" if is_classifier(estimator()) else "r2"
-    monitor = callback.ScoringMonitor(scoring=scoring)
-    model = estimator(**FEW_EPOCHS).set_callbacks(monitor).fit(X, y)
-    of_epochs = [row for row in monitor.get_logs().data if row["task_name"] == "epoch"]
-    assert [row["task_id"] for row in of_epochs] == [0, 1, 2]
-    assert of_epochs[-1][scoring] == pytest.approx(model.score(X, y))
 
 
 @all_estimators

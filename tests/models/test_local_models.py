@@ -6,14 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
+from sklearn.base import is_classifier, is_regressor
 from support.comparisons import assert_identical, learned
-from support.copies import COPIES
 from support.local import data, labels, make, stream, weights
 from support.registry import ENGINES, ONE_PASS, seeds
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLClassifier
 from sklearn_scinol._state import checkpoint
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -136,21 +133,8 @@ def test_extreme_values_are_learned(estimator, engine):
     assert np.isfinite(model.partial_fit_predict(X, y, **kind)).all()
     model.predict(1e308 * np.sign(X))
     model._check_state()
-
-
-@pytest.mark.cases(3)
-@estimators
-@pytest.mark.parametrize("way", COPIES)
-@engines
-def test_copies_go_on_where_the_original_would(estimator, way, tmp_path, engine):
-    X, y, kind = stream(estimator)
-    model = make(estimator).partial_fit(X[:100], y[:100], **kind)
-    copy = COPIES[way](model, tmp_path / "model")
-    assert_array_equal(copy.predict(X), model.predict(X))
-    for each in model, copy:
-        each.partial_fit(X[100:], y[100:])
-    assert_identical(copy._model, model._model)
-    copy._check_state()
+    if hasattr(model, "window"):  # where they count as four deviations
+        assert np.abs(model._model.memory.rows).max() == 4.0
 
 
 @estimators
@@ -219,12 +203,6 @@ def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
     assert_identical(learned(rows.estimator), before)
 
 
-@estimators
-def test_nothing_learned(estimator):
-    with pytest.raises(NotFittedError):
-        make(estimator).predict([[0.0]])
-
-
 @classifiers
 @engines
 def test_new_classes(estimator, engine):
@@ -246,36 +224,3 @@ def test_new_classes(estimator, engine):
         assert_allclose(said, expected, rtol=1e-10)
     else:  # the prior of earlier rows had fewer classes
         assert np.abs(said - expected).mean() < 0.05
-
-
-@pytest.mark.thorough
-@estimators
-@engines
-def test_experts_of_a_mixture(estimator, engine):
-    X, y, kind = stream(estimator)
-    mixture = HedgeClassifier if kind else HedgeRegressor
-    model = mixture([("a", make(estimator)), ("b", make(estimator))])
-    model.partial_fit(X, y, **kind)
-    alone = make(estimator).partial_fit(X, y, **kind)
-    assert_identical(learned(model.estimators_[1])["_model"], learned(alone)["_model"])
-    parts = clone(model)
-    for rows in slice(0, 50), slice(50, None):
-        parts.partial_fit(X[rows], y[rows], **kind)
-    assert_array_equal(parts.predict(X), model.predict(X))
-    one_by_one = clone(model).row_by_row(**kind)
-    for x, target in zip(X, y, strict=True):
-        one_by_one.learn_one(x, target)
-    said = one_by_one.estimator.predict(X)
-    assert_allclose(said, model.predict(X), rtol=1e-9)
-
-
-@classifiers
-@engines
-def test_experts_take_new_classes(estimator, engine):
-    X, y = data()
-    y = labels(y, 4)
-    y[:40] = y[:40] % 2
-    experts = [("near", make(estimator)), ("line", ScInOLClassifier())]
-    model = HedgeClassifier(experts, new_classes="add").partial_fit(X, y)
-    assert model.n_samples_seen_ > 140
-    assert model.predict_proba(X).shape == (150, 4)

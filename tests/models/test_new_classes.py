@@ -14,7 +14,6 @@ from scipy.special import log_softmax
 from sklearn.base import clone, is_classifier
 from sklearn.linear_model import SGDClassifier
 from support import naive
-from support.copies import COPIES
 from support.naive_agreement import assert_agrees
 from support.registry import (
     ENGINES,
@@ -130,7 +129,10 @@ class OfKnown(naive.CrossEntropy):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 def test_as_if_losses_had_had_no_slope(case, weighted, engine):
-    """A plain model with all outputs from the start, some of which are left out."""
+    """A plain model with all outputs from the start, some of which are left out.
+
+    Rows that have weights are sparse ones.
+    """
     X, y = stream(case, n_rows=28)
     X /= np.abs(X).max(axis=0)  # slopes such as 1e-200 are none, but in decimals
     weight = np.ones(len(y))
@@ -151,7 +153,8 @@ def test_as_if_losses_had_had_no_slope(case, weighted, engine):
             cumulative_loss += c * loss.value(k, expected.learn(x, k, c))
     keywords = {"sample_weight": weight} if weighted else {}
     model = case.make(new_classes="add")
-    actual = model.partial_fit_predict(X, y, method="decision_function", **keywords)
+    rows = sparse.csr_array(X) if weighted else X
+    actual = model.partial_fit_predict(rows, y, method="decision_function", **keywords)
     assert_array_equal(np.isfinite(actual), np.isfinite(said))
     is_known = np.isfinite(said)
     assert_agrees(case, actual[is_known], said[is_known])
@@ -291,20 +294,6 @@ def test_any_order(labels, weights, cuts, class_weight, by_expert):
     is_charged = ~weighs_nothing
     places = np.searchsorted(whole.classes_, y[is_charged])
     assert (of_rows[is_charged, places] > 0.0).all()
-
-
-@thinned(CASES)
-def test_engines_agree(case, engine):
-    X, y = stream(case)
-    estimator = case.make(new_classes="add")
-    model = learned(estimator, X, y)
-    with config_context(engine="numpy"):
-        expected = learned(estimator, X, y)
-    assert_allclose(model.cumulative_loss_, expected.cumulative_loss_, rtol=1e-9)
-    other = learned(estimator, sparse.csr_array(X), y)
-    assert_allclose(other.cumulative_loss_, expected.cumulative_loss_, rtol=1e-9)
-    for one in model, other:
-        assert_agrees(case, one.coef_, expected.coef_)
 
 
 @pytest.mark.parametrize("name", ["scinol1", "freegrad"])
@@ -531,17 +520,6 @@ def test_bound_of_mixtures(engine):
 # Calls that fail, and others.
 
 
-def test_error_by_default(engine):
-    X, y = stream()
-    model = ScInOLClassifier().partial_fit(X[:11], y[:11], classes=["b", "d"])
-    before = state(model)
-    with pytest.raises(ValueError, match=r"previously unseen labels: \['a', 'c'\]"):
-        model.partial_fit(X, y)
-    assert state(model) == before
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
-        ScInOLClassifier().partial_fit(X, y)
-
-
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
 def test_only_with_log_loss(estimator):
     X, y = stream()
@@ -713,14 +691,13 @@ def test_kinds_of_labels(labels, more, engine):
     assert set(model.predict(np.ones((1, 1)))) <= set(every)
 
 
-@pytest.mark.slow
 def test_many_classes(engine):
     """As many as rows; scikit-learn would warn of targets like these."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(120, 2)), rng.permutation(120)
+    X, y = rng.normal(size=(40, 2)), rng.permutation(40)
     model = ScInOLClassifier(new_classes="add").partial_fit(X, y)
-    assert_array_equal(model.classes_, np.arange(120))
-    assert model.coef_.shape == (120, 2)
+    assert_array_equal(model.classes_, np.arange(40))
+    assert model.coef_.shape == (40, 2)
 
 
 @pytest.mark.cases(1)
@@ -749,23 +726,3 @@ def test_fit_goes_on_with_more_classes(engine):
     model.partial_fit(X[:3], y[:3])
     with pytest.raises(ValueError, match="The number of classes has to be greater"):
         model.fit(X[:3], y[:3])
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize(
-    ("way", "estimator", "n_rows"),
-    paired(
-        [*COPIES],
-        [ScInOLClassifier(class_weight="balanced"), HedgeClassifier()],
-        [2, 8, 15],
-    ),
-    ids=str,
-)
-def test_copies_go_on(way, estimator, n_rows, tmp_path):
-    X, y = stream()
-    estimator = clone(estimator).set_params(new_classes="add")
-    model = learned(estimator, X[:n_rows], y[:n_rows])
-    copy = COPIES[way](model, tmp_path / "model")
-    copy.partial_fit(X[n_rows:], y[n_rows:])
-    copy._check_state()
-    assert_same(copy, learned(estimator, X, y), X)

@@ -21,7 +21,6 @@ from support.naive_fourier import FourierFeatures, RandomFeatures
 from support.registry import CASES, REPRESENTATIVES, compiled, seeds, thinned
 
 from sklearn_scinol import (
-    HedgeClassifier,
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
     config_context,
@@ -164,21 +163,6 @@ def chessboard(n):
 BOARD = {"random_features": 128, "gamma": 2.0, "random_state": 0}
 
 
-@pytest.mark.thorough
-def test_a_chessboard():
-    X, y, new = chessboard(2000)
-    is_white = np.floor(new).sum(axis=1) % 2 == 0
-    scores, errors = [], []
-    for parameters in {}, BOARD:
-        model = OnlineNewtonClassifier(**parameters)
-        scores.append(model.partial_fit(X, y, [False, True]).score(new, is_white))
-        model = OnlineNewtonRegressor(**parameters).partial_fit(X, 1.0 * y)
-        errors.append(np.mean((model.predict(new) - is_white) ** 2))
-    assert scores[0] < 0.6
-    assert scores[1] > 0.85
-    assert errors[1] < 0.4 * errors[0]
-
-
 # What they say of themselves.
 
 
@@ -316,24 +300,6 @@ def test_rows_in_units(clip_ratio, engine):
     for x, target in zip(X, y, strict=True):
         rows.learn_one(x, target)
     assert_identical(case.decision(by_rows, X), case.decision(whole, X))
-
-
-@pytest.mark.thorough
-def test_experts():
-    X, y, _ = chessboard(600)
-    experts = [
-        ("linear", OnlineNewtonClassifier()),
-        ("random", OnlineNewtonClassifier(**BOARD)),
-        ("finer", OnlineNewtonClassifier(**{**BOARD, "gamma": 4.0})),
-    ]
-    mixture, by_rows = (HedgeClassifier(experts) for _ in range(2))
-    predicted = mixture.partial_fit_predict(X, y, classes=[False, True])
-    assert (predicted == y)[300:].mean() > 0.8
-    rows = by_rows.row_by_row(classes=[False, True])
-    for x, label in zip(X[:50], y[:50], strict=True):
-        rows.learn_one(x, label)
-    by_rows.partial_fit(X[50:], y[50:])
-    assert_identical(by_rows.predict_proba(X), mixture.predict_proba(X))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -4,7 +4,6 @@ import copy
 import pickle
 from itertools import count
 
-import joblib
 import numpy as np
 import pytest
 from scipy import sparse
@@ -15,7 +14,6 @@ from support.comparisons import assert_identical
 from support.copies import COPIES
 from support.registry import (
     ENGINES,
-    MIXTURES,
     REPRESENTATIVES,
     compiled,
     paired,
@@ -38,7 +36,6 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.model import MixtureModel
 from sklearn_scinol.models.session import Session
-from sklearn_scinol.transforms.bins import N_SAMPLES
 
 
 @pytest.fixture
@@ -208,8 +205,8 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
     ],
     ids=str,
 )
-def test_compiled_rows(estimator, engine, fast_rows):
-    """In the end all rows take the short way, and no other loop runs in it."""
+def test_compiled_rows(estimator, engine, fast_rows, tmp_path):
+    """In the end all rows take the short way, also where arrays can only be read."""
     X, y = stream(400, 5, classifies=is_classifier(estimator))
     model = assert_learns_alike(estimator, X, y, **classes_of(estimator))
     assert fast_rows() > 250
@@ -217,31 +214,11 @@ def test_compiled_rows(estimator, engine, fast_rows):
     said = [rows.predict_one(x) for x in X[:20]]
     np.testing.assert_allclose(said, before.predict(X[:20]), rtol=1e-9)
     assert_identical(vars(model), vars(before))
-
-
-@pytest.mark.thorough
-@compiled
-def test_rows_before_bins_have_edges(engine, fast_rows):
-    """They take the short way as well, but for the last one, which fixes the edges."""
-    X, y = stream(N_SAMPLES, 3)
-    estimator = ScInOLClassifier(interactions=True)
-    model = assert_learns_alike(estimator, X, y, **classes_of(estimator))
-    assert model._model.bins.is_fixed
-    assert fast_rows() > 0.8 * N_SAMPLES
-
-
-@compiled
-def test_mapped_mixture(engine, fast_rows, tmp_path):
-    """Arrays of a mixture that is mapped from a file can only be read."""
-    X, y = stream(60, 5, classifies=is_classifier(MIXED["teams"]))
-    model = copy.deepcopy(MIXED["teams"])
-    model.partial_fit(X[:50], y[:50], **classes_of(model))
-    joblib.dump(model, tmp_path / "model.joblib")
-    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
-    n_before, rows = fast_rows(), mapped.row_by_row()
-    for x, target in zip(X[50:], y[50:], strict=True):
-        rows.learn_one(x, target)
-        model.partial_fit(x[np.newaxis], [target])
+    mapped, n_before = COPIES["joblib-mapped"](model, tmp_path / "model"), fast_rows()
+    rows = mapped.row_by_row()
+    for i in range(10):
+        rows.learn_one(X[i], y[i])
+        model.partial_fit(X[i : i + 1], y[i : i + 1])
     assert fast_rows() > n_before
     assert_identical(mapped.predict(X), model.predict(X))
     assert mapped.cumulative_loss_ == model.cumulative_loss_
@@ -323,26 +300,6 @@ def test_engine_that_changes():
     assert_identical(vars(model), vars(expected))
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("way", COPIES.values(), ids=[*COPIES])
-@pytest.mark.parametrize(
-    "estimator", [ScInOLClassifier(), HedgeClassifier()], ids=["ScInOL", "mixture"]
-)
-def test_copies_go_on(estimator, way, engine, tmp_path):
-    X, y = stream(115, 4)
-    model = copy.deepcopy(estimator).partial_fit(X[:105], y[:105], classes=[0, 1])
-    rows = model.row_by_row()
-    for i in range(105, 110):
-        rows.learn_one(X[i], y[i])
-    other = way(model, tmp_path / "model.skops")
-    rows_of_other = other.row_by_row()
-    for i in range(110, 115):
-        for each in rows, rows_of_other:
-            each.learn_one(X[i], y[i])
-    assert_identical(other.decision_function(X), model.decision_function(X))
-    assert other.cumulative_loss_ == model.cumulative_loss_
-
-
 def test_pickled_with_its_rows():
     X, y = stream(20, 4)
     rows = ScInOLClassifier().row_by_row(classes=[0, 1])
@@ -396,18 +353,6 @@ def test_types_of_numbers(kind, engine):
     X, y = stream(20, 3)
     X = np.abs(X * 1.5).clip(0.0, 200.0).astype(kind)
     assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
-
-
-def test_sparse_streams(engine):
-    X, y = stream(40, 5)
-    X[np.abs(X) < X.std(axis=0)] = 0.0
-    for estimator in ScInOLClassifier(), AdaImplicitClassifier(scale=True):
-        rows = copy.deepcopy(estimator).row_by_row(classes=[0, 1], n_features=5)
-        expected = copy.deepcopy(estimator)
-        for x, label in zip(X, y, strict=True):
-            rows.learn_one((np.flatnonzero(x), x[x != 0.0]), label)
-            expected.partial_fit(sparse.csr_array([x]), [label], classes=[0, 1])
-        assert_identical(vars(rows.estimator), vars(expected))
 
 
 SPARSE = {
@@ -559,18 +504,18 @@ def test_features_that_come_late(engine):
     assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
 
 
-@pytest.mark.cases(1)
 def test_curve_is_that_of_calls(engine):
     """A row is a call; the curve has the latest ones, and is nobody else's."""
     X, y = stream(30, 3)
     model = ScInOLClassifier(max_iter=1).partial_fit(X, y, classes=[0, 1])
-    curve = model.loss_curve_
-    rows = model.row_by_row()
-    for i in range(1100):
-        rows.learn_one(X[i % 30], y[i % 30])
-    assert len(curve) == 1
+    model.loss_curve_ *= 990
+    curve, rows = model.loss_curve_, model.row_by_row()
+    for x, label in zip(X, y, strict=True):
+        rows.learn_one(x, label)
+    assert len(curve) == 990
     assert len(model.loss_curve_) == 1000
-    assert model.n_samples_seen_ == 1130
+    assert model.loss_curve_[:970] == curve[20:]
+    assert model.n_samples_seen_ == 60
     rows.learn_one(X[0], y[0], 0.0)
     assert len(model.loss_curve_) == 1000
 
@@ -695,8 +640,3 @@ def test_interrupted_rows(estimator, engine, monkeypatch):
     model.row_by_row().learn_one(X[1], y[1])
     before.partial_fit(X[1:2], y[1:2])
     assert_identical(vars(model), vars(before))
-
-
-def test_every_estimator_has_rows():
-    for mixture in MIXTURES:
-        assert callable(mixture.row_by_row)

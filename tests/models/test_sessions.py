@@ -3,7 +3,7 @@
 import copy
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from itertools import count
+from itertools import count, pairwise
 
 import numpy as np
 import pytest
@@ -107,16 +107,17 @@ def test_every_kind_of_model(name, weighted, engine, learned, monkeypatch):
 
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 @pytest.mark.parametrize("mixture", [HedgeClassifier(), HedgeRegressor()])
-def test_default_mixtures(mixture, engine, learned, monkeypatch):
+def test_default_mixtures(as_users_run, mixture, engine, learned, monkeypatch):
     """Compiled, from the first row until bins are known, trees and windows grow."""
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 4))
-    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=400)
+    X = rng.normal(size=(1400, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=1400)
     classes = {"classes": [0, 1]} if is_classifier(mixture) else {}
     y = (y > 0.0).astype(int) if classes else y
     by_sessions, directly = clone(mixture), clone(mixture)
-    for start in range(0, 400, 20):
-        rows = X[start : start + 20], y[start : start + 20]
+    cuts = [*range(0, 100, 20), *range(100, 1100, 100), *range(1100, 1401, 20)]
+    for start, stop in pairwise(cuts):
+        rows = X[start:stop], y[start:stop]
         by_sessions.partial_fit(*rows, **classes)
         with monkeypatch.context() as patch:
             patch.setattr(sessions, "MAX_ROWS", 0)
@@ -127,7 +128,7 @@ def test_default_mixtures(mixture, engine, learned, monkeypatch):
 
 def fitted(mixture=None):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 4))
+    X = rng.normal(size=(140, 4))
     mixture = HedgeClassifier() if mixture is None else mixture
     return mixture.partial_fit(X, X[:, 0] > 0.0, classes=[False, True]), X
 
@@ -198,9 +199,11 @@ def test_interrupted_chunks(engine, monkeypatch):
     assert_identical(vars(model), vars(before))
 
 
-def test_few_sessions_are_kept():
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_few_sessions_are_kept(engine):
     model, X = fitted()
     for n in range(1, 20):
-        model.partial_fit(X[:n], X[:n, 0] > 0.0)
-    assert len(model._model._sessions) <= sessions.MAX_SESSIONS
+        for _ in range(2):
+            model.partial_fit(X[:n], X[:n, 0] > 0.0)
+    assert 0 < len(model._model._sessions) <= sessions.MAX_SESSIONS
     assert "_sessions" not in pickle.loads(pickle.dumps(model))._model.__getstate__()
