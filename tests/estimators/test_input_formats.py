@@ -9,6 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.preprocessing import StandardScaler
+from support import formats
+from support.formats import SPARSE, read_only, with_duplicates
 from support.registry import thoroughly
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -68,34 +70,12 @@ def with_memmap(tmp_path, mode):
     return np.memmap(path, dtype=np.float64, mode=mode, shape=(40, 4))
 
 
-def read_only(array):
-    array = array.copy(order="K")
-    array.flags.writeable = False
-    return array
+def not_aligned(X):
+    data = np.frombuffer(b"." + X.tobytes(), dtype=np.float64, offset=1)
+    return data.reshape(X.shape)
 
 
-DENSE = {
-    "C-order": np.ascontiguousarray,
-    "Fortran-order": np.asfortranarray,
-    "float32": np.float32,
-    "float32-Fortran-order": lambda X: np.asfortranarray(X, dtype=np.float32),
-    "float16": np.float16,
-    "longdouble": np.longdouble,
-    "big-endian": lambda X: X.astype(">f8"),
-    "int8": np.int8,
-    "int64": np.int64,
-    "object": lambda X: X.astype(object),
-    "list": lambda X: X.tolist(),
-    "tuple": lambda X: tuple(map(tuple, X.tolist())),
-    "read-only": read_only,
-    "read-only-float32": lambda X: read_only(X.astype(np.float32)),
-    "every-second-row": lambda X: np.repeat(X, 2, axis=0)[::2],
-    "every-second-column": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
-    "backwards": lambda X: X[::-1].copy()[::-1],
-    "not-aligned": lambda X: np.frombuffer(
-        b"." + X.tobytes(), dtype=np.float64, offset=1
-    ).reshape(X.shape),
-}
+DENSE = {**formats.DENSE, "not-aligned": not_aligned}
 
 
 @all_estimators
@@ -123,65 +103,6 @@ def test_unsigned_and_boolean(estimator, engine):
 
 
 # Sparse rows.
-
-
-def with_index_dtype(container, dtype):
-    def convert(X):
-        X = container(X)
-        X.indices, X.indptr = X.indices.astype(dtype), X.indptr.astype(dtype)
-        return X
-
-    return convert
-
-
-def unsorted(X):
-    """The entries of each row in reversed order."""
-    X = sparse.csr_array(X)
-    order = np.concatenate(
-        [np.arange(X.indptr[r], X.indptr[r + 1])[::-1] for r in range(X.shape[0])]
-    )
-    return sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
-
-
-def with_duplicates(X):
-    """Each entry as two, which sum to it."""
-    X = sparse.csr_array(X)
-    data = np.repeat(X.data, 2)
-    data[::2] -= 7
-    data[1::2] = 7
-    indices = np.repeat(X.indices, 2)
-    return sparse.csr_array((data, indices, 2 * X.indptr), shape=X.shape)
-
-
-def with_explicit_zeros(X):
-    X = sparse.csr_array(X + 1e9)
-    X.data -= 1e9
-    return X
-
-
-def read_only_csr(X):
-    X = sparse.csr_array(X)
-    for array in (X.data, X.indices, X.indptr):
-        array.flags.writeable = False
-    return X
-
-
-SPARSE = {
-    **{
-        f"{kind}_{name}": getattr(sparse, f"{kind}_{name}")
-        for kind in ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
-        for name in ("matrix", "array")
-    },
-    "float32": lambda X: sparse.csr_array(X, dtype=np.float32),
-    "int64": lambda X: sparse.csr_array(X, dtype=np.int64),
-    "int64-indices": with_index_dtype(sparse.csr_array, np.int64),
-    "int64-indices-csc": with_index_dtype(sparse.csc_array, np.int64),
-    "unsorted": unsorted,
-    "duplicates": with_duplicates,
-    "duplicates-float32": lambda X: with_duplicates(X.astype(np.float32)),
-    "explicit-zeros": with_explicit_zeros,
-    "read-only": read_only_csr,
-}
 
 
 def parts(X):

@@ -9,6 +9,7 @@ streams go on; each kind of argument that is not comes up as well.
 
 import tempfile
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -21,6 +22,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 import sklearn_scinol
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from support import formats
 from support.registry import has, options
 
 try:
@@ -173,39 +175,12 @@ def draw_values(chance, n, d):
 # What the rows are given in, each a function of chance and rows.
 
 
-def cast(dtype):
-    def container(chance, X):
-        return X.astype(dtype)
-
-    container.__name__ = dtype
-    return container
+def without_chance(containers):
+    """Functions of chance and rows that do not need chance."""
+    return [lambda _, X, given=given: given(X) for given in containers]
 
 
-def in_fortran_order(chance, X):
-    return np.asfortranarray(X)
-
-
-def reversed_view(chance, X):
-    return X[::-1, ::-1].copy()[::-1, ::-1]
-
-
-def strided_view(chance, X):
-    wide = np.full((2 * X.shape[0], 3 * X.shape[1]), np.nan)
-    wide[::2, ::3] = X
-    return wide[::2, ::3]
-
-
-def one_row_repeated(chance, X):
-    return np.broadcast_to(X[:1], X.shape) if X.size else X
-
-
-def read_only(chance, X):
-    X = X.copy()
-    X.flags.writeable = False
-    return X
-
-
-def mapped(chance, X):
+def mapped(X):
     if not X.size:
         return X
     with tempfile.TemporaryDirectory() as folder:
@@ -214,8 +189,12 @@ def mapped(chance, X):
         return np.memmap(path, np.float64, "r", shape=X.shape)
 
 
-def as_matrix(chance, X):
-    return np.asmatrix(X)
+def one_row_repeated(X):
+    return np.broadcast_to(X[:1], X.shape) if X.size else X
+
+
+DENSE = [*formats.DENSE.values(), mapped, one_row_repeated, np.asmatrix]
+DENSE += [partial(np.asarray, dtype=dtype) for dtype in ("i4", "u1", "u8", "bool")]
 
 
 def masked(chance, X):
@@ -230,110 +209,43 @@ def with_objects(chance, X):
     return X
 
 
-def structured(chance, X):
+def structured(X):
     return np.zeros(len(X), dtype=[("a", "f8"), ("b", "i4")])
 
 
-def nested_list(chance, X):
-    return X.tolist()
-
-
-def ragged_list(chance, X):
+def ragged_list(X):
     return [row[: len(row) - i % 2] for i, row in enumerate(X.tolist())]
 
 
-def tuple_of_arrays(chance, X):
-    return tuple(X)
-
-
-def first_column(chance, X):
+def first_column(X):
     return X[:, 0] if X.shape[1] else X.ravel()
 
 
-def cube(chance, X):
-    return X[..., np.newaxis]
-
-
-def scalar(chance, X):
-    return 1.0
-
-
-def nothing(chance, X):
-    return None
-
-
-def dictionary(chance, X):
-    return {"a": X}
-
-
-def text(chance, X):
-    return "rows"
-
-
-def one_column_more(chance, X):
+def one_column_more(X):
     return np.hstack([X, np.ones((len(X), 1))])
 
 
-def one_column_less(chance, X):
-    return X[:, 1:]
-
-
-def one_row_more(chance, X):
+def one_row_more(X):
     return np.vstack([X, np.ones((1, X.shape[1]))])
 
 
-def no_rows(chance, X):
-    return X[:0]
-
-
-DENSE = [
-    *map(cast, ["f4", "f2", "longdouble", "i1", "i4", "i8", "u1", "u8", "bool", ">f8"]),
-    *[in_fortran_order, reversed_view, strided_view, one_row_repeated, read_only],
-    *[mapped, as_matrix, masked, nested_list, tuple_of_arrays, cast("O")],
+UNUSABLE = [structured, ragged_list, first_column, one_column_more, one_row_more]
+UNUSABLE += [
+    lambda X: X.astype("complex128"),
+    lambda X: X.astype("U"),
+    lambda X: X.astype("S"),
+    lambda X: X[..., np.newaxis],
+    lambda X: 1.0,
+    lambda X: None,
+    lambda X: {"a": X},
+    lambda X: "rows",
+    lambda X: X[:, 1:],
+    lambda X: X[:0],
 ]
-
-UNUSABLE = [
-    *map(cast, ["complex128", "U", "S", ">f4"]),
-    *[with_objects, structured, ragged_list, first_column, cube, scalar, nothing],
-    *[dictionary, text, one_column_more, one_column_less, one_row_more, no_rows],
-]
-
-
-def in_format(name):
-    def container(chance, X):
-        kind = chance.pick(["array", "matrix"])
-        X = sparse.coo_array(X) if kind == "array" else sparse.coo_matrix(X)
-        return X.asformat(name)
-
-    container.__name__ = name
-    return container
 
 
 def csr(chance, X):
     return sparse.csr_array(X)
-
-
-def small_csr(chance, X):
-    return sparse.csr_array(X.astype(np.float32))
-
-
-def whole_csr(chance, X):
-    return sparse.csr_array(np.sign(X).astype(np.int8))
-
-
-def large_indices(chance, X):
-    X = sparse.csr_array(X)
-    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
-    return X
-
-
-def unsorted(chance, X):
-    X = sparse.csr_array(X)
-    for start, stop in zip(X.indptr[:-1], X.indptr[1:], strict=True):
-        X.indices[start:stop] = X.indices[start:stop][::-1].copy()
-        X.data[start:stop] = X.data[start:stop][::-1].copy()
-    X.has_sorted_indices = False
-    return X
 
 
 def duplicates(chance, X):
@@ -344,22 +256,9 @@ def duplicates(chance, X):
     return sparse.csr_array((data.ravel(), at.ravel(), ends), shape=(n, d))
 
 
-def explicit_zeros(chance, X):
-    n, d = X.shape
-    at = np.tile(np.arange(d), n)
-    return sparse.csr_array((X.ravel(), at, np.arange(n + 1) * d), shape=(n, d))
-
-
-def read_only_csr(chance, X):
-    X = sparse.csr_array(X)
-    for array in (X.data, X.indices, X.indptr):
-        array.flags.writeable = False
-    return X
-
-
 def broken_csr(chance, X):
     """Arrays that do not describe a matrix, which SciPy does not look at by itself."""
-    X = explicit_zeros(chance, X)
+    X = formats.with_explicit_zeros(X)
     if not X.nnz:
         return X
     fault = chance.pick(range(8))
@@ -382,63 +281,44 @@ def broken_csr(chance, X):
     return X
 
 
-SPARSE = [csr, small_csr, whole_csr, large_indices, unsorted, duplicates]
-SPARSE += [explicit_zeros, read_only_csr]
-SPARSE += map(in_format, ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"])
+def names(X):
+    return [f"x{j}" for j in range(X.shape[1])]
 
 
-def frame(chance, X):
-    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+def frame(X):
+    return pd.DataFrame(X, columns=names(X))
 
 
-def frame_in_other_order(chance, X):
-    return frame(chance, X).iloc[:, ::-1]
-
-
-def frame_without_a_name(chance, X):
-    names = [f"x{j}" for j in range(X.shape[1])]
-    return pd.DataFrame(X, columns=[1, *names[1:]] if names else names)
-
-
-def frame_with_a_name_twice(chance, X):
-    return pd.DataFrame(X, columns=["x0"] * X.shape[1])
+def frame_without_a_name(X):
+    return pd.DataFrame(X, columns=[1, *names(X)[1:]] if X.shape[1] else [])
 
 
 def frame_of_nullables(chance, X):
     made = pd.DataFrame(np.sign(X)).fillna(0).astype("Int64").astype(object)
     made = made.astype(chance.pick(["Int64", "Float64", "Int8"]))
-    made.columns = [f"x{j}" for j in range(X.shape[1])]
+    made.columns = names(X)
     if X.size and chance.rarely(0.3):
         made.iloc[-1, 0] = pd.NA
     return made
 
 
-def frame_of_categories(chance, X):
-    return frame(chance, X).astype("category")
+FRAMES = [
+    frame,
+    frame_without_a_name,
+    lambda X: frame(X).iloc[:, ::-1],
+    lambda X: pd.DataFrame(X, columns=["x0"] * X.shape[1]),
+    lambda X: frame(X).astype("category"),
+    lambda X: frame(X).astype(str),
+    lambda X: frame(X).assign(x0=pd.Timestamp("2020-01-01")),
+    lambda X: pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(X)),
+]
+FRAMES = FRAMES * (pd is not None)
+if polars is not None:
+    FRAMES.append(lambda X: polars.DataFrame(X, schema=names(X)))
 
-
-def frame_of_text(chance, X):
-    return frame(chance, X).astype(str)
-
-
-def frame_of_times(chance, X):
-    return frame(chance, X).assign(x0=pd.Timestamp("2020-01-01"))
-
-
-def sparse_frame(chance, X):
-    return pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(X))
-
-
-def polars_frame(chance, X):
-    return polars.DataFrame(X, schema=[f"x{j}" for j in range(X.shape[1])])
-
-
-FRAMES = [frame, frame_in_other_order, frame_without_a_name, frame_with_a_name_twice]
-FRAMES += [frame_of_nullables, frame_of_categories, frame_of_text, frame_of_times]
-FRAMES += [sparse_frame]
-FRAMES = FRAMES * (pd is not None) + [polars_frame] * (polars is not None)
-
-STRANGE = [*DENSE, *SPARSE, *FRAMES, *UNUSABLE, broken_csr, broken_csr]
+STRANGE = without_chance([*DENSE, *formats.SPARSE.values(), *FRAMES, *UNUSABLE])
+STRANGE += [masked, with_objects, duplicates, broken_csr, broken_csr]
+STRANGE += [frame_of_nullables] * (pd is not None)
 
 
 def as_given(chance, X):

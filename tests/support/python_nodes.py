@@ -89,8 +89,6 @@ def write_loop(x):
         x[k] += 1.0
 
 
-
-
 def two(a, b=2.0, c=3.0):
     return a + 10 * b + 100 * c
 
