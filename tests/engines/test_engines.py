@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.base import clone, is_classifier
+from support.formats import DENSE, SPARSE, read_only
 from support.packages import run
 from support.registry import NEIGHBORS, thoroughly
 
@@ -67,12 +68,6 @@ def kernels(monkeypatch):
 def signatures(kernels):
     """For which types of arguments each loop was compiled."""
     return [list(kernel.dispatcher.signatures) for kernel in kernels.values()]
-
-
-def read_only(array):
-    array = array.copy(order="K")
-    array.flags.writeable = False
-    return array
 
 
 def learn(estimator, X, y, **keywords):
@@ -125,26 +120,11 @@ def test_compiled_once(estimator, n_outputs, container, kernels, tmp_path):
     assert {*map(len, compiled_for)} == {1}
 
     weight = np.arange(20) % 3 / 2
+    formats = [*(DENSE if container is np.array else SPARSE).values()]
+    same = [convert(X) for convert in formats]
     if container is np.array:
-        same = [
-            X,
-            np.asfortranarray(X),
-            X.astype(np.float32),
-            X.astype(int),
-            read_only(X),
-            np.repeat(X, 2, axis=0)[::2],
-            np.repeat(X, 2, axis=1)[:, ::2],
-            memory_mapped(X, tmp_path / "rows"),
-        ]
-    else:
-        X = sparse.csr_array(X)
-        longer = X.copy()
-        longer.indices = longer.indices.astype(np.int64)
-        longer.indptr = longer.indptr.astype(np.int64)
-        locked = X.copy()
-        for array in (locked.data, locked.indices, locked.indptr):
-            array.flags.writeable = False
-        same = [X, X.astype(np.float32), X.tocsc(), longer, locked]
+        same.append(memory_mapped(X, tmp_path / "rows"))
+    X = container(X)
     for rows in same:
         learn(estimator, rows, y)
     for targets in (read_only(y), np.repeat(y, 2, axis=0)[::2], y.astype(np.int32)):

@@ -1,5 +1,6 @@
 """Hostile streams: nothing gives way, and the checks see it where something does."""
 
+import copy
 import re
 import signal
 import warnings
@@ -12,6 +13,7 @@ import pytest
 from fuzz import Failed, Finding, Worker, judge
 from hypothesis import HealthCheck, given, settings
 from scipy import sparse
+from sklearn.base import clone
 from support.hostile import Call, Case, cases, seeded_case
 from support.registry import PUBLIC_ESTIMATORS, REPRESENTATIVES
 
@@ -282,9 +284,16 @@ def states(model):
     return model.state(), model.shared_state()
 
 
-@pytest.mark.parametrize(
-    ("breaking", "words"),
-    [
+MODELS = {
+    "linear": ScInOLRegressor(scale=True, standardize_target=True, average=2),
+    "mixture": HedgeRegressor(),
+    "mixture by AdaHedge": HedgeRegressor(switching=False),
+    "combination": DFEGRegressor(kernel="rbf"),
+    "combination of sparse rows": DFEGRegressor(kernel="rbf"),
+}
+#: Ways to break a model, and what is said of it then.
+BREAKING = {
+    "linear": [
         (lambda m: setattr(m, "t", 1.5), "t is a whole number"),
         (lambda m: setattr(m, "t", -1), "t is a number of rows"),
         (lambda m: setattr(m, "cumulative_loss", np.nan), "numbers is finite"),
@@ -305,20 +314,7 @@ def states(model):
         (lambda m: m.target.moments.fill(-1.0), "target: expected that variance >= 0"),
         (lambda m: m.fields[-1].fill(1e9), "sums are not ahead of the clock"),
     ],
-)
-def test_linear_models(breaking, words):
-    X = np.random.default_rng(0).normal(size=(9, 3))
-    model = ScInOLRegressor(scale=True, standardize_target=True, average=2)
-    model.partial_fit(X, X[:, 0])._check_state()
-    breaking(model._model)
-    with pytest.raises(AssertionError, match=re.escape(words)):
-        model._check_state()
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize(
-    ("breaking", "words"),
-    [
+    "mixture": [
         (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
         (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "of_shares > 0"),
         (
@@ -329,44 +325,19 @@ def test_linear_models(breaking, words):
         (lambda m: setattr(m, "points", m.points[::-1]), "points ascend"),
         (lambda m: m.curve.pop(), "each point has weights"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
-        (lambda m: setattr(m.hedges[0], "n_rounds_", 2), "points are below"),
+        (lambda m: m.hedges[0]._state.numbers.put(0, 2.0), "points are below"),
         (lambda m: setattr(m, "t", 5), "weights have learned at most t rows"),
         (
             lambda m: m.experts[1].estimator._model.fields.fill(-1.0),
             "first is at most the largest",
         ),
     ],
-)
-def test_mixtures(breaking, words):
-    X = np.random.default_rng(0).normal(size=(9, 3))
-    model = HedgeRegressor().partial_fit(X, X[:, 0])
-    model._check_state()
-    breaking(model._model)
-    with pytest.raises(AssertionError, match=re.escape(words)):
-        model._check_state()
-
-
-@pytest.mark.parametrize(
-    ("breaking", "words"),
-    [
+    "mixture by AdaHedge": [
         (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
         (lambda m: m.hedges[0]._state.lead.fill(-1.0), "lead >= 0"),
         (lambda m: m.hedges[0]._state.lead.fill(1.0), "an expert leads"),
     ],
-)
-def test_mixtures_without_switches(breaking, words):
-    X = np.random.default_rng(0).normal(size=(9, 3))
-    model = HedgeRegressor(switching=False).partial_fit(X, X[:, 0])
-    model._check_state()
-    breaking(model._model)
-    with pytest.raises(AssertionError, match=re.escape(words)):
-        model._check_state()
-
-
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize(
-    ("breaking", "words"),
-    [
+    "combination": [
         (lambda m: m.support.rows.fill(0), "no row is stored twice"),
         (lambda m: setattr(m, "n_rows", 1), "stored rows are rows of the stream"),
         (lambda m: m.coef.rows.fill(np.nan), "coef is finite"),
@@ -377,15 +348,21 @@ def test_mixtures_without_switches(breaking, words):
         ),
         (lambda m: setattr(m, "max_support", 2), "n_support <= max_support"),
     ],
-)
-def test_combinations(breaking, words, is_sparse):
+}
+BREAKING["combination of sparse rows"] = BREAKING["combination"]
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_broken_models(kind):
     X = np.random.default_rng(0).normal(size=(9, 3))
-    X = sparse.csr_array(X) if is_sparse else X
-    model = DFEGRegressor(kernel="rbf").partial_fit(X, np.arange(9.0))
-    model._check_state()
-    breaking(model._model)
-    with pytest.raises(AssertionError, match=re.escape(words)):
-        model._check_state()
+    rows = sparse.csr_array(X) if "sparse" in kind else X
+    fitted = clone(MODELS[kind]).partial_fit(rows, X[:, 0])
+    fitted._check_state()
+    for breaking, words in BREAKING[kind]:
+        model = copy.deepcopy(fitted)
+        breaking(model._model)
+        with pytest.raises(AssertionError, match=re.escape(words)):
+            model._check_state()
 
 
 def test_nothing_learned():

@@ -1,8 +1,8 @@
 """Interrupted at any moment, an estimator has learned a whole number of rows.
 
 A pipeline has learned all rows or none. Moments are lines of the package, so that each
-can be tried; and random times, since an interruption may come within a line.
-`INTERRUPTIONS=1000` tries so many of each.
+can be tried (a call of a compiled loop is one); and random times, since an interruption
+may come within a line. `INTERRUPTIONS=1000` tries so many of each.
 """
 
 import copy
@@ -126,21 +126,6 @@ kinds = pytest.mark.parametrize(
     + [(kind, "numba") for kind in KINDS if kind in COMPILED],
     indirect=["engine"],
 )
-
-
-@pytest.fixture(params=["numpy", "numba"])
-def engine(request, monkeypatch):
-    """The compiled engine as it is: one call of it is one moment.
-
-    Where moments do not matter, a test may ask for "uncompiled" loops.
-    """
-    name = request.param
-    if name != "numpy":
-        numba = pytest.importorskip("numba", reason="numba is not installed")
-        monkeypatch.setattr(numba.config, "DISABLE_JIT", name == "uncompiled")
-        name = "numba"
-    with config_context(engine=name):
-        yield request.param
 
 
 @pytest.fixture(autouse=True)
@@ -843,6 +828,7 @@ def test_expert_that_fails(container, engine, monkeypatch):
 @pytest.mark.cases(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture of a team"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_memory_that_runs_out(kind, engine, monkeypatch):
     estimator, (X, y, c) = prepared(kind, monkeypatch)
     before = copy.deepcopy(estimator)

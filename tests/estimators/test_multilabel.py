@@ -73,11 +73,8 @@ def stacked(models, method, X):
     return np.column_stack([getattr(model, method)(X) for model in models])
 
 
-@thinned(OF_TWO_CLASSES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
-def test_labels_are_learned_as_if_alone(case, layout, engine):
-    X, Y, c = data(case)
-    X = layout.container(X)
-    model = case.make(center=layout.center, scale=layout.scale)
+def assert_learns_as_if_alone(model, X, Y, c, new):
+    """Learn in two chunks; return estimators of one label each."""
     expected, models = alone(model, X, Y, c)
     scores = [
         model.partial_fit_predict(
@@ -87,14 +84,25 @@ def test_labels_are_learned_as_if_alone(case, layout, engine):
     ]
     assert_close(np.concatenate(scores), expected, 1e-12)
     assert_close(
-        model.decision_function(X), stacked(models, "decision_function", X), 1e-12
+        model.decision_function(new), stacked(models, "decision_function", new), 1e-12
     )
+    total = sum(each.cumulative_loss_ for each in models)
+    assert_close(model.cumulative_loss_, total, 1e-12)
+    assert model.n_samples_seen_ == models[0].n_samples_seen_
+    model._check_state()
+    return models
+
+
+@thinned(OF_TWO_CLASSES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
+def test_labels_are_learned_as_if_alone(case, layout, engine):
+    X, Y, c = data(case)
+    X = layout.container(X)
+    model = case.make(center=layout.center, scale=layout.scale)
+    models = assert_learns_as_if_alone(model, X, Y, c, X)
     assert_close(model.coef_, np.vstack([each.coef_ for each in models]), 1e-12)
     assert_close(
         model.intercept_, np.hstack([each.intercept_ for each in models]), 1e-12
     )
-    total = sum(each.cumulative_loss_ for each in models)
-    assert_close(model.cumulative_loss_, total, 1e-12)
     if hasattr(models[0], "regret_bound"):
         coef = np.ones((N_LABELS, X.shape[1]))
         bounds = [each.regret_bound(coef[0]) for each in models]
@@ -105,35 +113,7 @@ def test_labels_are_learned_as_if_alone(case, layout, engine):
 @pytest.mark.parametrize("name", OTHER_MODELS)
 def test_other_models_learn_labels_as_if_alone(name, engine):
     X, Y, c = data()
-    model = clone(OTHER_MODELS[name])
-    expected, models = alone(model, X, Y, c)
-    scores = [
-        model.partial_fit_predict(
-            X[rows], Y[rows], sample_weight=c[rows], method="decision_function"
-        )
-        for rows in (slice(0, 25), slice(25, None))
-    ]
-    assert_close(np.concatenate(scores), expected, 1e-12)
-    new = X[::-1] + 0.1
-    assert_close(
-        model.decision_function(new), stacked(models, "decision_function", new), 1e-12
-    )
-    total = sum(each.cumulative_loss_ for each in models)
-    assert_close(model.cumulative_loss_, total, 1e-12)
-    assert model.n_samples_seen_ == models[0].n_samples_seen_
-    model._check_state()
-
-
-@pytest.mark.thorough
-@compiled
-def test_compiled_mixture(engine):
-    X, Y, c = data(n_samples=60)
-    model = HedgeClassifier(exclude=["interactions", "random_features"])
-    expected, _ = alone(model, X, Y, c)
-    scores = model.partial_fit_predict(
-        X, Y, sample_weight=c, method="decision_function"
-    )
-    assert_close(scores, expected, 1e-10)
+    assert_learns_as_if_alone(clone(OTHER_MODELS[name]), X, Y, c, X[::-1] + 0.1)
 
 
 @pytest.mark.thorough

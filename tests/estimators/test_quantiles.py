@@ -6,14 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
 from sklearn.model_selection import cross_val_score
-from support import naive
 from support.comparisons import assert_identical
 from support.registry import CASES, LAYOUTS, THOROUGH, compiled, thinned
 from support.sums import linear
@@ -123,38 +120,7 @@ def test_other_estimators_learn_each_quantile_as_if_alone(estimator):
     assert_learns_each_as_alone(estimator, *noisy())
 
 
-@pytest.mark.thorough
-@compiled
-def test_compiled_loops_learn_each_quantile_as_if_alone(engine):
-    X, y, c = noisy()
-    for container in np.array, sparse.csr_array:
-        assert_learns_each_as_alone(
-            ScInOLRegressor(loss="quantile"), container(X), y, c
-        )
-
-
 # Crossing.
-
-
-@given(
-    st.lists(
-        st.tuples(st.floats(0.01, 0.99), st.floats(-1e3, 1e3)), min_size=1, max_size=8
-    ),
-    st.floats(-1e3, 1e3),
-)
-def test_sorting_lowers_the_sum_of_pinball_losses(pairs, y):
-    levels, predictions = zip(*pairs, strict=True)
-    levels = np.sort(levels)
-    losses = [naive.Quantile(level) for level in levels]
-
-    def total(predictions):
-        pairs = zip(losses, predictions, strict=True)
-        return sum(loss.value(y, p) for loss, p in pairs)
-
-    ordered = np.sort(predictions)
-    gain = levels @ (ordered - predictions)
-    assert gain >= -1e-9
-    assert total(predictions) - total(ordered) == pytest.approx(gain, abs=1e-8)
 
 
 def test_predictions_do_not_cross():
@@ -248,7 +214,7 @@ def test_single_rows_are_learned_alike(estimator, engine):
     assert_identical(by_row, by_chunk)
 
 
-@compiled
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
 def test_sparse_rows_are_learned_alike_one_at_a_time(engine):
     X, y, _ = noisy()
     X = sparse.csr_array(X)

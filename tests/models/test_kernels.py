@@ -531,29 +531,6 @@ def test_degenerate_kernels(case, parameters, fit_intercept, engine):
         assert np.isfinite(estimator.regret_bound(coef, vectors=X))
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    ("estimator", "n_features", "share_of_loss"),
-    [
-        (DFEGRegressor(), 1, 0.35),
-        (BaselineRegressor("kernel_gd"), 2, 0.2),
-    ],
-    ids=["dfeg", "kernel_gd"],
-)
-def test_quality_within_a_budget(estimator, n_features, share_of_loss, engine):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-3.0, 3.0, size=(3000, n_features))
-    y = np.sin(X).sum(axis=1)
-    estimator.set_params(kernel="rbf", gamma=1.0 / n_features)
-    unlimited = clone(estimator).partial_fit(X, y)
-    budgeted = clone(estimator).set_params(max_support=100).partial_fit(X, y)
-    assert unlimited.cumulative_loss_ < share_of_loss * np.abs(y).sum()
-    assert budgeted.cumulative_loss_ < 1.01 * unlimited.cumulative_loss_
-    new = rng.uniform(-3.0, 3.0, size=(500, n_features))
-    error = np.abs(budgeted.predict(new) - unlimited.predict(new)).mean()
-    assert error < 0.05 * np.abs(unlimited.predict(new)).mean()
-
-
 # The regret bound.
 
 
@@ -829,28 +806,6 @@ def sparse_stream(case):
     X, y = stream(case)
     X[np.random.default_rng(2).random(X.shape) < 0.4] = 0.0
     return X, y
-
-
-@representatives
-@pytest.mark.parametrize(
-    "container",
-    [
-        np.asfortranarray,
-        lambda X: X.astype(np.float32),
-        lambda X: sparse.csr_array(X, dtype=np.float32),
-        lambda X: np.repeat(X, 2, axis=0)[::2],
-        lambda X: X.tolist(),
-    ],
-    ids=["fortran", "float32", "sparse-float32", "strided", "lists"],
-)
-def test_layouts(case, container, engine):
-    X, y = stream(case)
-    X = X.astype(np.float32).astype(np.float64)
-    expected, made = make(case), make(case)
-    charged = case.charged(expected, X, y)
-    assert_close(case.charged(made, container(X), y), charged, 1e-12)
-    assert_close_models(made, expected, 1e-12)
-    assert made.support_vectors_.dtype == np.float64
 
 
 # Copies, and what happens when learning fails.
@@ -1162,28 +1117,3 @@ def test_kernels_beyond_the_range_of_numbers(case, max_support, engine):
     with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
         case.partial_fit(made, 1e95 * X[15:], y[15:])
     assert_same(told(case, made), before)
-
-
-@representatives
-@pytest.mark.parametrize("max_support", [None, 3])
-@pytest.mark.parametrize("value", [0.0, 1.0])
-def test_constant_rows(case, max_support, value, engine):
-    _, y = stream(case)
-    X = np.full((len(y), 3), value)
-    estimator = make(case, max_support=max_support)
-    assert np.isfinite(case.charged(estimator, X, y)).all()
-    assert np.isfinite(case.decision(estimator, X)).all()
-
-
-@pytest.mark.cases(1)
-@pytest.mark.slow
-@with_kernels([Case(DFEGRegressor, "absolute_error", "dfeg")])
-def test_many_equal_rows(case, engine):
-    """The same as one feature that is 1, and the intercept."""
-    n = 2_000
-    y = np.tile([1.0, -0.5], n // 2)
-    estimator, linear = make(case, max_support=3), case.make()
-    charged = case.charged(estimator, np.zeros((n, 2)), y)
-    assert_close(charged, case.charged(linear, np.ones((n, 1)), y), 1e-7)
-    assert estimator.support_.size == 3
-    assert_close(estimator.cumulative_loss_, linear.cumulative_loss_, 1e-9)

@@ -506,17 +506,6 @@ def test_bound_is_of_differences(engine):
     assert model.classes_[model._model.reference] == "b"
 
 
-@pytest.mark.thorough
-def test_bound_of_mixtures(engine):
-    X, y = stream(n_rows=150)
-    for switching in True, False:
-        model = HedgeClassifier(switching=switching, new_classes="add").partial_fit(
-            X, y
-        )
-        regret = model.cumulative_loss_ - model.expert_losses_.min()
-        assert regret <= model.regret_bound_
-
-
 # Calls that fail, and others.
 
 
