@@ -315,6 +315,7 @@ def test_accepted_syntax_compiled():
             assert x == expected_x, function.__name__
 
 
+@pytest.mark.cases(60)
 @pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
 def test_refused_syntax(function):
     with pytest.raises(TypeError, match=REFUSED[function]) as caught:
