@@ -8,31 +8,9 @@ from textwrap import indent
 from types import ModuleType
 
 import pytest
-from sklearn.utils import _testing
 from support.registry import PUBLIC_ESTIMATORS
 
 from sklearn_scinol._docstrings import _entries, inherit_descriptions
-
-#: Families in which an entry means something else than in the other estimators.
-DIFFERENT = {
-    "algorithm": ["AdaImplicit", "Baseline", "ScInOL"],
-    "center": ["OnlineNewton"],
-    "clip_ratio": ["Hedge"],
-    "coef_": ["HedgeClassifier", "HedgeRegressor"],
-    "early_stopping": ["Hedge"],
-    "fit_intercept": ["OnlineNewton"],
-    "gamma": ["OnlineNewton"],
-    "kernel": ["Baseline"],
-    # Each takes the losses that its theory covers.
-    "loss": [estimator.__name__ for estimator in PUBLIC_ESTIMATORS],
-    "max_iter": ["OnlineNewton"],
-    "n_iter_no_change": ["DFEG"],
-    "radius": ["AdaFTRL", "AdaImplicit", "Baseline"],
-    "random_state": ["MondrianForest", "OnlineNewton"],
-    "scale": ["OnlineNewton"],
-    "standardize_target": ["OnlineNewton"],
-    "weights_": ["HedgeClassifier", "HedgeRegressor"],
-}
 
 
 @pytest.fixture
@@ -49,34 +27,6 @@ def parse(monkeypatch):
     from numpydoc.docscrape import NumpyDocString
 
     return lambda estimator: NumpyDocString(getdoc(estimator))
-
-
-def groups(parse, section):
-    """Estimators that describe an entry alike, by its name and their family."""
-    found = {}
-    for estimator in PUBLIC_ESTIMATORS:
-        for entry in parse(estimator)[section]:
-            families = DIFFERENT.get(entry.name, [])
-            family = next(filter(estimator.__name__.startswith, families), None)
-            found.setdefault((entry.name, family), []).append(estimator)
-    return found
-
-
-def test_shared_parameters_are_described_alike(parse):
-    found = groups(parse, "Parameters")
-    assert len(found) > 40
-    for (name, _), estimators in found.items():
-        # Defaults differ: see below.
-        _testing.assert_docstring_consistency(
-            estimators, include_params=[name], ignore_types=(name,)
-        )
-
-
-def test_shared_attributes_are_described_alike(parse):
-    found = groups(parse, "Attributes")
-    assert len(found) > 15
-    for (name, _), estimators in found.items():
-        _testing.assert_docstring_consistency(estimators, include_attrs=[name])
 
 
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)

@@ -17,9 +17,6 @@ from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import (
     GridSearchCV,
-    cross_val_predict,
-    cross_val_score,
-    cross_validate,
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import (
@@ -120,38 +117,6 @@ def test_grid_search(estimator, engine):
     assert search.best_params_.keys() == grid.keys()
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert search.predict(X).shape == y.shape
-
-
-@pytest.mark.thorough
-@all_estimators
-def test_grid_search_in_processes(estimator):
-    X, y = data(estimator)
-    grid = {"initial_wealth": [0.5, 1.0]}
-    one, two = (
-        GridSearchCV(estimator(**FEW_EPOCHS), grid, cv=3, n_jobs=n_jobs).fit(X, y)
-        for n_jobs in (1, 2)
-    )
-    assert one.cv_results_["params"] == two.cv_results_["params"]
-    # The last bit of a sum depends on where in memory its terms begin.
-    scores = (search.cv_results_["mean_test_score"] for search in (one, two))
-    assert_allclose(*scores, rtol=1e-14)
-
-
-@pytest.mark.thorough
-@all_estimators
-def test_cross_validation(estimator):
-    X, y = data(estimator)
-    least = 0.9 if is_classifier(estimator()) else 0.3
-    assert cross_val_score(estimator(random_state=0), X, y).mean() > least
-    model = estimator(**FEW_EPOCHS)
-    scoring = ["accuracy", "neg_log_loss", "roc_auc_ovr"]
-    if not is_classifier(model):
-        scoring = ["r2", "neg_mean_absolute_error"]
-    scores = cross_validate(model, X, y, scoring=scoring, return_train_score=True)
-    assert all(np.isfinite(values).all() for values in scores.values())
-    method = "predict_proba" if is_classifier(model) else "predict"
-    answers = cross_val_predict(model, X, y, method=method)
-    assert np.isfinite(answers).all()
 
 
 # Estimators made of estimators.

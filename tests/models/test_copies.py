@@ -7,8 +7,7 @@ from support.copies import COPIES
 from support.kinds import KINDS
 from support.registry import ENGINES, paired
 
-#: The others are those of files, see `tests/persistence/`.
-WAYS = ["pickle", "joblib", "deepcopy"]
+WAYS = ["saved", "pickle", "joblib", "deepcopy"]
 
 
 @pytest.mark.cases(60)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from support import naive
-from support.comparisons import assert_close, assert_identical
+from support.comparisons import assert_identical
 from support.invariances import (
     assert_chunks_do_not_matter,
     assert_refused_chunks_change_nothing,
@@ -18,12 +18,11 @@ from support.invariances import (
 )
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.naive_fourier import FourierFeatures, RandomFeatures
-from support.registry import CASES, REPRESENTATIVES, compiled, seeds, thinned
+from support.registry import CASES, REPRESENTATIVES, seeds, thinned
 
 from sklearn_scinol import (
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
-    config_context,
     merge_models,
 )
 from sklearn_scinol.estimators import second_order
@@ -116,24 +115,6 @@ def test_input_formats(container, dtype, engine):
     assert_identical(
         case.decision(other, container(X)), case.decision(plain, X.astype(float))
     )
-
-
-@pytest.mark.thorough
-@compiled
-def test_engines_agree(engine):
-    X, y, new = chessboard(300)
-    answers = []
-    for name in "numpy", engine:
-        with config_context(engine=name):
-            model = OnlineNewtonClassifier(**BOARD)
-            answers += [
-                model.partial_fit_predict(
-                    X, y, classes=[False, True], method="decision_function"
-                ),
-                model.decision_function(new),
-            ]
-    assert_close(answers[2], answers[0], 1e-10)
-    assert_close(answers[3], answers[1], 1e-10)
 
 
 def test_a_pipeline_is_the_same(engine):
