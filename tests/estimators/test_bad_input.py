@@ -244,31 +244,46 @@ BAD_WEIGHTS = {
 }
 
 
-def refused_calls():
-    """Each kind of bad input with each method; the other factors in turn, or all."""
-    turn, tables = count(), [BAD_ROWS, BAD_TARGETS, BAD_CLASSES, BAD_WEIGHTS]
-    for bads, part in zip(tables, ["X", "y", "classes", "weights"], strict=True):
-        for (name, bad), method in product(bads.items(), METHODS):
-            others = [*product(bad.estimators, bad.fitted, ENGINES)]
-            for other in others if THOROUGH else [others[next(turn) % len(others)]]:
-                if method in bad.methods:
-                    case = (bad, method, *other)
-                    yield pytest.param(*case, id=f"{part}-{name}-{method}")
+def each_is_refused(bads):
+    """Run a test with each kind of input and method; the rest in turn, or all."""
+    turn, cases = count(), []
+    for (name, bad), method in product(bads.items(), METHODS):
+        others = [*product(bad.estimators, bad.fitted, ENGINES)]
+        for other in others if THOROUGH else [others[next(turn) % len(others)]]:
+            if method in bad.methods:
+                cases.append(pytest.param(bad, method, *other, id=f"{name}-{method}"))
+    names = "bad", "method", "estimator", "fitted", "engine"
+    mark = pytest.mark.parametrize(names, cases, indirect=["engine"])
+    return lambda test: pytest.mark.cases(60)(mark(test))
 
 
-@pytest.mark.cases(200)
-@pytest.mark.parametrize(
-    ("bad", "method", "estimator", "fitted", "engine"),
-    [*refused_calls()],
-    indirect=["engine"],
-)
-def test_refused(bad, method, estimator, fitted, engine):
+def assert_bad_input_is_refused(bad, method, estimator, fitted):
     given = {"X": rows(), "y": targets(estimator), **bad.given}
     errors = ValueError if bad.as_sgd else (ValueError, TypeError)
     made = make(estimator, fitted)
     refusal = assert_refused(made, method, match=bad.words, error=errors, **given)
     if bad.as_sgd:
         assert_words_of_sgd(refusal, estimator, method, fitted, **given)
+
+
+@each_is_refused(BAD_ROWS)
+def test_bad_rows(bad, method, estimator, fitted, engine):
+    assert_bad_input_is_refused(bad, method, estimator, fitted)
+
+
+@each_is_refused(BAD_TARGETS)
+def test_bad_targets(bad, method, estimator, fitted, engine):
+    assert_bad_input_is_refused(bad, method, estimator, fitted)
+
+
+@each_is_refused(BAD_CLASSES)
+def test_bad_classes(bad, method, estimator, fitted, engine):
+    assert_bad_input_is_refused(bad, method, estimator, fitted)
+
+
+@each_is_refused(BAD_WEIGHTS)
+def test_bad_weights(bad, method, estimator, fitted, engine):
+    assert_bad_input_is_refused(bad, method, estimator, fitted)
 
 
 @pytest.mark.parametrize(
