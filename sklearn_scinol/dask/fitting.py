@@ -16,7 +16,7 @@ from .._optional import import_optional
 from .._typing import Labels, validate_params
 from ..evaluation.progressive import _adds_classes, _is_fitted
 from ..persistence import _pack, import_skops, save
-from .graphs import Graph, check_mergeable, n_threads
+from .graphs import Learning, check_mergeable, n_threads
 from .partitions import Chunks
 
 #: Setting of Dask for the size of graphs above which it warns.
@@ -172,12 +172,12 @@ def fit_dask(
     n = len(chunks.parts)
     if n_done > n * n_passes:
         raise ValueError(f"n_done={n_done} is more than {n * n_passes} partitions.")
-    graph = Graph(chunks, classes)
-    stages: list[Any]  # functions of the key of a model
+    learning = Learning(chunks, classes)
+    stages: list[Any]  # functions of a lazy model
     if strategy == "sequential":
         ends = [*range(n_done, n * n_passes, checkpoint_every), n * n_passes]
         stages = [
-            partial(graph.sequence, numbers=[i % n for i in range(*numbers)])
+            partial(learning.sequence, numbers=[i % n for i in range(*numbers)])
             for numbers in pairwise(ends)
         ]
     else:
@@ -191,23 +191,22 @@ def fit_dask(
         if is_fitted := _is_fitted(estimator):
             check_mergeable(estimator)
         stages = [
-            partial(graph.shards, n_shards=n_shards, cuts=cuts * [first, 1])
+            partial(learning.shards, n_shards=n_shards, cuts=cuts * [first, 1])
             for first in [not is_fitted, *[False] * (n_passes - 1)]
         ][: n_passes - n_done // n]
         ends = [*range(n_done, n * n_passes, n), n * n_passes]
     model = deepcopy(estimator)
+    lazily = partial(dask.delayed, pure=False, traverse=False)
     if not compute:
         if checkpoint is not None:
             raise ValueError("With compute=False there are no checkpoints.")
-        begin = graph.begin(model)
-        return graph.delayed(reduce(lambda model, stage: stage(model), stages, begin))
+        return reduce(lambda lazy, stage: stage(lazy), stages, lazily(model))
     save_checkpoint = _checkpoint_function(checkpoint, model)
     # Do not warn of large models, which are sent once a stage.
     quiet = {LARGE_GRAPH: 2**62} if "distributed" in sys.modules else {}
     with dask.config.set(quiet):
         for stage, end in zip(stages, ends[1:], strict=True):
-            (model,) = dask.compute(graph.delayed(stage(graph.begin(model))))
-            graph.tasks.clear()
+            (model,) = dask.compute(stage(lazily(model)))
             save_checkpoint(model, end)
     if stages and not _is_fitted(model):
         raise ValueError("No partition has any rows.")

@@ -1,4 +1,4 @@
-"""Tasks of learning, and graphs of tasks."""
+"""Tasks of learning."""
 
 from contextlib import contextmanager
 from copy import deepcopy
@@ -18,35 +18,36 @@ from ..merging import merge_models
 SPLIT_EVERY = 8
 
 
-class Graph:
-    """Makes graphs of tasks that learn chunks.
+def delayed(function, *arguments, name):
+    """Return the lazy result of a function, with a name for the dashboard."""
+    from dask import delayed
 
-    They are plain dicts: a chain of :class:`~dask.delayed.Delayed` takes a time that is
-    quadratic in their number.
-    """
+    key = f"{name}-{uuid4().hex}"
+    return delayed(function, pure=False)(*arguments, dask_key_name=key)
+
+
+class Learning:
+    """How chunks are learned lazily: with given classes, as configured here."""
 
     def __init__(self, chunks, classes):
         self.chunks = chunks
-        self.given = {} if classes is None else {"classes": classes}
-        self.config = get_config(), sklearn.get_config()
-        self.tasks = {}
-
-    def begin(self, model):
-        """Add a model; return its key."""
-        return self._add("model", model)
+        given = {} if classes is None else {"classes": classes}
+        config = get_config(), sklearn.get_config()
+        self._learn = partial(learn, given=given, config=config)
 
     def sequence(self, model, numbers):
-        """Learn partitions one after the other; return the key of the model.
+        """Learn partitions one after the other; return the lazy model.
 
         Each has its own tasks: while one is learned, workers compute the next.
         """
-        for number in numbers:
-            part = self.chunks.parts[number]
-            model = self._add("partial_fit", (self._learn(number), model, part))
+        parts = self.chunks.lazy([self.chunks.parts[number] for number in numbers])
+        for number, part in zip(numbers, parts, strict=True):
+            learn = partial(self._learn, number=number)
+            model = delayed(learn, model, part, name="partial_fit")
         return model
 
     def shards(self, model, n_shards, cuts):
-        """Learn shards at the same time, and merge them; return the key of the model.
+        """Learn shards at the same time, and merge them; return the lazy model.
 
         A task computes the partition that it learns. Else Dask would have all workers
         compute partitions of the first shard before any of the others.
@@ -58,40 +59,23 @@ class Graph:
 
         def learned(model, numbers, which):
             for number in numbers.tolist():
-                part, tasks, others = recipes[number]
-                n_first, n_last = cuts[number].tolist()
-                make = partial(compute_partition, part=part, tasks=tasks, others=others)
-                prepare = partial(select_rows, make, which, n_first, n_last)
-                learn_it = self._learn(number, prepare=prepare)
-                model = self._add("partial_fit", (learn_it, model, others))
+                make, others = recipes[number]
+                prepare = partial(select_rows, make, which, *cuts[number].tolist())
+                learn = partial(self._learn, number=number, prepare=prepare)
+                model = delayed(learn, model, others, name="partial_fit")
             return model
 
         begins, ends = map(np.flatnonzero, cuts.T)
-        start = self._add("start", (check_mergeable, learned(model, begins, "first")))
+        start = learned(model, begins, "first")
+        start = delayed(check_mergeable, start, name="start")
         shards = np.array_split(np.arange(len(cuts)), n_shards)
         models = [learned(start, shard, "middle") for shard in shards]
         while len(models) > 1:
-            batches = range(0, len(models), SPLIT_EVERY)
             models = [
-                self._add("merge_models", (merge, models[i : i + SPLIT_EVERY], start))
-                for i in batches
+                delayed(merge, models[i : i + SPLIT_EVERY], start, name="merge_models")
+                for i in range(0, len(models), SPLIT_EVERY)
             ]
         return learned(models[0], ends, "last")
-
-    def delayed(self, key):
-        """Return the lazy model of a key."""
-        return self.chunks.delayed(key, self.tasks)
-
-    def _learn(self, number, **how):
-        return partial(
-            learn, number=number, given=self.given, config=self.config, **how
-        )
-
-    def _add(self, name, task):
-        """Add a task, with a name for the dashboard; return its key."""
-        key = f"{name}-{uuid4().hex}"
-        self.tasks[key] = task
-        return key
 
 
 # Functions of tasks. None changes its arguments, so that it can be called again.
@@ -138,18 +122,6 @@ def config_contexts(config):
     of_package, of_sklearn = config
     with config_context(**of_package), sklearn.config_context(**of_sklearn):
         yield
-
-
-def compute_partition(values, part, tasks, others):
-    """Compute a partition by its own tasks, given the values of others."""
-    from dask.core import get
-
-    values = dict(zip(others, values, strict=True))
-    keys = part if isinstance(part, list) else [part]
-    own = [key for key in keys if key in tasks]
-    values.update(zip(own, get(tasks, own, dict(values)), strict=True))
-    chunk = [values[key] for key in keys]
-    return chunk if isinstance(part, list) else chunk[0]
 
 
 def select_rows(make, which, n_first, n_last, values):

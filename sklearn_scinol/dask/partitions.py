@@ -1,8 +1,9 @@
 """Collections of Dask as chunks of rows."""
 
 import sys
-from collections import ChainMap, Counter
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -69,9 +70,8 @@ def partitions(
     chunks = Chunks.from_collections(X, y, sample_weight)
 
     def computed(part):
-        key = f"partition-{uuid4().hex}"
-        (chunk,) = dask.compute(chunks.delayed(key, {key: (tuple, part)}))
-        return chunk
+        (chunk,) = dask.compute(chunks.lazy(part))
+        return tuple(chunk)
 
     return map_ahead(computed, chunks.parts, n_ahead)
 
@@ -102,12 +102,7 @@ class Chunks(NamedTuple):
             return cls([chunk.key for chunk in chunks], _graph(chunks), None)
         given = {"X": X, "y": y, "sample_weight": sample_weight}
         given = {name: each for name, each in given.items() if each is not None}
-        for name, each in given.items():
-            if not (hasattr(each, "npartitions") and hasattr(each, "to_delayed")):
-                raise TypeError(
-                    f"{name} must be a dask array or dataframe, got "
-                    f"{type(each).__name__} instead."
-                )
+        check_collections(given)
         if sample_weight is not None and y is None:
             raise ValueError("Rows with a sample_weight need a y.")
         X = with_all_columns(given.pop("X"))
@@ -116,9 +111,9 @@ class Chunks(NamedTuple):
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
     def recipes(self):
-        """Return part, tasks and other required keys of each partition.
+        """Return what makes each partition, and the lazy values that this takes.
 
-        Other keys are those of shared tasks, and of data in the memory of a cluster.
+        These are of shared tasks, and of data in the memory of a cluster.
         """
         from dask.optimization import cull
 
@@ -133,16 +128,41 @@ class Chunks(NamedTuple):
                 if n_users[key] == 1 and not _is_future(task)
             }
             needed = {*own}.union(*(needs[key] for key in tasks))
-            recipes.append((part, tasks, [*(needed - tasks.keys())]))
-        return recipes
+            others = [*(needed - tasks.keys())]
+            make = partial(compute_partition, part=part, tasks=tasks, others=others)
+            others = [*(needed - tasks.keys())]
+            make = partial(compute_partition, part=part, tasks=tasks, others=others)
+            recipes.append((make, others))
+        lazy = self.lazy([others for _, others in recipes])
+        return [(make, others) for (make, _), others in zip(recipes, lazy, strict=True)]
 
-    def delayed(self, key, tasks):
-        """Return the lazy result of one of further tasks."""
+    def lazy(self, keys):
+        """Return the lazy values of keys, given in nested lists.
+
+        They share one layer of a graph: each layer takes Dask some time in each call.
+        """
+        from dask.core import flatten
         from dask.delayed import Delayed
+        from dask.highlevelgraph import HighLevelGraph
         from dask.optimization import cull
 
-        graph, _ = cull(ChainMap(tasks, self.graph), [key])
-        return Delayed(key, graph)
+        name = f"chunks-{uuid4().hex}"
+        tasks, _ = cull(self.graph, [*flatten(keys)])
+        layers = HighLevelGraph({name: tasks}, {name: set()})
+
+        def lazy(key):
+            if isinstance(key, list):
+                return [*map(lazy, key)]
+            return Delayed(key, layers, layer=name)
+
+        return lazy(keys)
+
+
+def compute_partition(values, part, tasks, others):
+    """Compute a partition by its own tasks, given the values of others."""
+    from dask.core import get
+
+    return get(tasks, part, dict(zip(others, values, strict=True)))
 
 
 def _graph(collections):
@@ -175,6 +195,16 @@ def _keys(collection):
     from dask.core import flatten
 
     return [*flatten(collection.__dask_keys__())]
+
+
+def check_collections(given):
+    """Check that arguments, by name, are collections of Dask."""
+    for name, each in given.items():
+        if not (hasattr(each, "npartitions") and hasattr(each, "to_delayed")):
+            raise TypeError(
+                f"{name} must be a dask array or dataframe, got "
+                f"{type(each).__name__} instead."
+            )
 
 
 def with_all_columns(X):

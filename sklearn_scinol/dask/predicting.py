@@ -2,9 +2,7 @@
 
 from copy import deepcopy
 from functools import partial
-from operator import call
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import sklearn
@@ -13,8 +11,8 @@ from sklearn.utils.validation import _num_samples
 
 from .._optional import import_optional
 from ..config import get_config
-from .graphs import config_contexts
-from .partitions import Chunks, is_array, with_all_columns
+from .graphs import config_contexts, delayed
+from .partitions import Chunks, check_collections, is_array, with_all_columns
 
 
 def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
@@ -68,26 +66,33 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
     >>> probabilities[-1].compute().round(2)
     array([0., 1.])
     """
+    dask = import_optional("dask", "predict_dask", "dask")
     da = import_optional("dask.array", "predict_dask", "dask")
 
-    chunks = Chunks.from_collections(X)
-    predict = partial(
-        _predict,
-        estimator=deepcopy(estimator),
-        method=method,
-        config=(get_config(), sklearn.get_config()),
-    )
-    nothing = predict((_one_row(with_all_columns(X)),))[:0]
-    name, ends = f"{method}-{uuid4().hex}", (0,) * (nothing.ndim - 1)
-    model = f"model-{uuid4().hex}"
-    graph: dict[Any, Any] = {model: partial(predict, nothing=nothing)}
-    for number, part in enumerate(chunks.parts):
-        graph[(name, number, *ends)] = (call, model, part)
-    lengths = chunks.lengths or [np.nan] * len(chunks.parts)
-    return da.Array(
-        {**chunks.graph, **graph},
-        name,
-        chunks=(tuple(lengths), *((n,) for n in nothing.shape[1:])),
+    check_collections({"X": X})
+    X = with_all_columns(X)
+    config = get_config(), sklearn.get_config()
+    predict = partial(_predict, method=method, config=config)
+    nothing = predict(_one_row(X), estimator)[:0]
+    predict = partial(predict, nothing=nothing)
+    model = dask.delayed(deepcopy(estimator), pure=False, traverse=False)
+    if not is_array(X):
+        chunks = Chunks.from_collections(X)
+        blocks = [
+            da.from_delayed(
+                delayed(predict, *part, model, name=method),
+                (np.nan, *nothing.shape[1:]),
+                meta=nothing,
+            )
+            for part in chunks.lazy(chunks.parts)
+        ]
+        return da.concatenate(blocks, allow_unknown_chunksizes=True)
+    ends = [(n,) for n in nothing.shape[1:]]
+    return X.map_blocks(
+        predict,
+        estimator=model,
+        chunks=(X.chunks[0], *ends),
+        drop_axis=() if ends else 1,
         meta=nothing,
     )
 
@@ -100,8 +105,7 @@ def _one_row(X):
     return type(X._meta)(row) if sparse.issparse(X._meta) else row
 
 
-def _predict(chunk, estimator, method, config, nothing=None):
-    (X,) = chunk
+def _predict(X, estimator, method, config, nothing=None):
     if _num_samples(X) == 0:
         return nothing
     with config_contexts(config):

@@ -190,7 +190,7 @@ def test_all_is_one_graph_if_not_computed():
         ScInOLClassifier(), as_dask(X), as_dask(y), classes=[0, 1], compute=False
     )
     names = {dask.utils.key_split(key) for key in later.dask}
-    assert {"partial_fit", "model"} <= names
+    assert {"partial_fit", "ScInOLClassifier"} <= names
     expected = learned(ScInOLClassifier(), X, y, classes=[0, 1])
     for _ in range(2):  # no task changes what it is given
         assert_identical(vars(later.compute()), vars(expected))
@@ -362,7 +362,7 @@ def test_shards_make_their_partitions():
     """In the tasks that learn them, but for what several partitions are made of."""
     X, y = binary()
     options = {"classes": [0, 1], "strategy": "merge", "n_shards": 3, "n_passes": 2}
-    known = {"model", "partial_fit", "start", "merge_models"}
+    known = {"ScInOLClassifier", "partial_fit", "start", "merge_models"}
     rows = as_dask(X).map_blocks(lambda rows: rows + 1.0)
     for each, shared in (rows, 0), (rows.rechunk({0: 10}), 3):
         later = fit_dask(ScInOLClassifier(), each, as_dask(y), compute=False, **options)
