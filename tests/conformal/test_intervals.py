@@ -1,34 +1,26 @@
 """Prediction intervals: their formulas, their coverage, and the ways to learn them."""
 
 import pickle
-import re
 from copy import deepcopy
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from support import comparisons
 from support.comparisons import assert_identical
-from support.copies import COPIES
-from support.estimator_checks import with_checks
+from support.conformal import INTERVALS, learned, weights
+from support.conformal import targets as data
 from support.naive_intervals import interval_offsets, standardised
 from support.registry import ENGINES, paired
 from support.sums import linear
 
 from sklearn_scinol import (
-    AdaImplicitRegressor,
-    HedgeRegressor,
     OnlineConformalRegressor,
-    OnlineNewtonRegressor,
     ScInOLRegressor,
-    merge_models,
 )
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.conformal.offsets import Offsets
@@ -37,54 +29,17 @@ from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.learners.interval_ends import STEP, learn_ends
 from sklearn_scinol.mixtures.model import recorded_deviations
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
-#: A mixture of few experts, which has standard deviations.
-MIXTURE = HedgeRegressor(
-    [("linear", ScInOLRegressor()), ("newton", OnlineNewtonRegressor())]
-)
+MIXTURE = INTERVALS.mixture
 ESTIMATORS = {"linear": ScInOLRegressor(), "mixture": MIXTURE}
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
-def data(n=150, n_outputs=None, seed=0):
-    """Targets with errors that are skewed and larger for some rows."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 3))
-    shape = (n,) if n_outputs is None else (n, n_outputs)
-    noise = (random.exponential(size=shape) - 0.5).T * np.exp(X[:, 0])
-    return X, (linear(X, [1.0, 2.0, 3.0]) + noise).T
-
-
-def weights(n):
-    c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
-    c[:4] = 0.0, 1.0, 1.0, 0.1  # the third row is the first whose error is learned
-    return c
-
-
 def with_intervals(estimator, level=0.8):
     return OnlineConformalRegressor(clone(estimator), confidence_level=level)
-
-
-def learned(model):
-    """All that was learned, without what counts calls."""
-    found = vars(model).copy()
-    found["estimator_"] = _learned(model.estimator_)
-    found["_outputs"] = [
-        vars(each) | {"quantiles": _learned(each.quantiles)} for each in model._outputs
-    ]
-    return found
-
-
-def _learned(estimator):
-    if hasattr(estimator, "steps"):
-        return [_learned(step) for _, step in estimator.steps if step != "passthrough"]
-    if isinstance(estimator, HedgeRegressor):
-        experts = [comparisons.learned(each) for each in estimator.estimators_]
-        return [experts, estimator.weights_, estimator._model.squared_errors]
-    return comparisons.learned(estimator)
 
 
 def intervals_of(model, X, y, **arguments):
@@ -127,74 +82,6 @@ def test_reference(estimator, coverage, weighted, engine):
     c = c[is_scored]
     assert_allclose(model.coverage_, inside[..., is_scored] @ c / c.sum())
     assert_allclose(model.mean_width_, width[..., is_scored] @ c / c.sum())
-
-
-@pytest.mark.cases(1)
-@estimators
-@engines
-def test_predicted_intervals_are_those_that_are_charged(estimator, engine):
-    X, y = data(60)
-    said = intervals_of(with_intervals(estimator), X, y)
-    model = with_intervals(estimator).partial_fit(X[:1], y[:1])
-    for r in range(1, len(y)):
-        row = X[r : r + 1], y[r : r + 1]
-        before = deepcopy(learned(model))
-        assert_allclose(model.predict_interval(row[0])[0], said[r], rtol=1e-9)
-        assert_identical(learned(model), before)
-        model.partial_fit(*row)
-
-
-@pytest.mark.cases(1)
-@estimators
-@pytest.mark.parametrize("n_outputs", [None, 2])
-@engines
-def test_chunks_do_not_matter(estimator, n_outputs, engine):
-    X, y = data(60, n_outputs)
-    c = weights(len(y))
-    whole = with_intervals(estimator)
-    said = intervals_of(whole, X, y, sample_weight=c)
-    for ends in [1, 2, 30], range(1, len(y)):
-        model, found = with_intervals(estimator), []
-        for rows in np.split(np.arange(len(y)), ends):
-            part = X[rows], y[rows]
-            found.append(intervals_of(model, *part, sample_weight=c[rows]))
-        assert_array_equal(np.concatenate(found), said)
-        assert_identical(learned(model), learned(whole))
-    assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    ("n_outputs", "engine"),
-    [(None, "numpy"), (2, "uncompiled"), (None, "numba")],
-    indirect=["engine"],
-)
-def test_row_by_row(n_outputs, engine):
-    X, y = data(80, n_outputs)
-    c = weights(len(y))
-    whole = with_intervals(MIXTURE, [0.5, 0.9])
-    said = intervals_of(whole, X, y, sample_weight=c)
-    model = with_intervals(MIXTURE, [0.5, 0.9])
-    rows = pickle.loads(pickle.dumps(model.row_by_row()))
-    model = rows.estimator
-    found = [
-        rows.predict_learn_one(*row, method="predict_interval")
-        for row in zip(X, y, c, strict=True)
-    ]
-    assert_array_equal(found, said)
-    assert_identical(learned(model), learned(whole))
-    assert_array_equal(
-        rows.predict_interval_one(X[0]), whole.predict_interval(X[:1])[0]
-    )
-    assert_array_equal(rows.predict_one(X[0]), whole.predict(X[:1])[0])
-    both = ["predict", "predict_interval"]
-    expected = rows.predict_one(X[0]), rows.predict_interval_one(X[0])
-    for one, other in zip(
-        rows.predict_learn_one(X[0], y[0], 0.0, method=both), expected, strict=True
-    ):
-        assert_allclose(one, other, rtol=1e-9)
-    rows.learn_one(X[0], y[0])
-    assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
 # Late labels.
@@ -557,35 +444,6 @@ def test_a_target_that_is_an_end_does_not_move_it(engine):
         assert_array_equal(ends.correction == before, [k == 0, k == 1])
 
 
-# Levels.
-
-
-def test_levels():
-    X, y = data(400)
-    model = with_intervals(ScInOLRegressor(), [0.5, 0.7, 0.9])
-    said = intervals_of(model, X, y)
-    assert said.shape == (400, 2, 3)
-    assert (said[:, 1, 1:] >= said[:, 1, :-1]).all()
-    assert (said[:, 0, 1:] <= said[:, 0, :-1]).all()
-    assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.03)
-    assert model.coverage_bound().shape == (3,)
-    asked = model.predict_interval(X)
-    assert_array_equal(model.predict_interval(X, 0.5), asked[..., 0])
-    assert_array_equal(model.predict_interval(X, [0.9, 0.7]), asked[..., [2, 1]])
-    with pytest.raises(
-        ValueError, match=r"confidence_level=0.8 was not learned: the levels"
-    ):
-        model.predict_interval(X, 0.8)
-
-
-@pytest.mark.parametrize(
-    "coverage", [0.0, 1.0, [], [0.5, 1.0], [[0.5]], [0.5, 0.5], [0.6, 0.5]]
-)
-def test_bad_coverage(coverage):
-    with pytest.raises(ValueError, match="confidence_level"):
-        with_intervals(ScInOLRegressor(), coverage).partial_fit([[1.0]], [1.0])
-
-
 # Estimators.
 
 
@@ -612,125 +470,11 @@ def test_estimators_from_elsewhere():
     assert_array_equal(rows.predict_interval_one(X[1]), fitted.predict_interval(X)[1])
 
 
-def test_none_stands_for_the_mixture():
-    X, y = data(20)
-    model = OnlineConformalRegressor().partial_fit(X, y)
-    assert isinstance(model.estimator_, HedgeRegressor)
-    assert model.n_samples_seen_ == 20
-    assert model.n_features_in_ == 3
-    assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
-    prediction, deviation = model.predict(X, return_std=True)
-    assert_array_equal(model.predict(X), prediction)
-    assert deviation.shape == prediction.shape
-
-
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_layouts(container):
-    X, y = data()
-    dense = with_intervals(ScInOLRegressor(center=False))
-    said = intervals_of(dense, X, y)
-    model = with_intervals(ScInOLRegressor(center=False)).partial_fit(X[:1], y[:1])
-    found = intervals_of(model, container(X[1:]), y[1:])
-    assert_allclose(found, said[1:], rtol=1e-9)
-
-
-@pytest.mark.thorough
-def test_pipelines():
-    random = np.random.default_rng(0)
-    rows = [
-        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
-        for _ in range(200)
-    ]
-    y = np.array([row["x"] + 5.0 * (row["city"] == "a") for row in rows])
-    y += random.normal(size=len(y))
-    mixture = HedgeRegressor(
-        [("scinol", ScInOLRegressor()), ("implicit", AdaImplicitRegressor())]
-    )
-    last = make_online_pipeline(TableEncoder(), with_intervals(mixture))
-    first = with_intervals(make_online_pipeline(TableEncoder(), mixture))
-    for model in last, first:
-        twin = clone(model)
-        said = intervals_of(twin, rows, y)
-        found = model.row_by_row()
-        found = [
-            found.predict_learn_one(*each, method="predict_interval")
-            for each in zip(rows, y, strict=True)
-        ]
-        assert_array_equal(found, said)
-        assert_array_equal(
-            model.row_by_row().predict_interval_one(rows[0]),
-            twin.predict_interval(rows[:1])[0],
-        )
-        lower, upper = said[50:].T
-        assert abs(np.mean((lower <= y[50:]) & (y[50:] <= upper)) - 0.8) < 0.06
-    assert_array_equal(
-        last.predict_interval(rows, confidence_level=[0.8])[..., 0],
-        last.predict_interval(rows),
-    )
-    assert not hasattr(make_online_pipeline(ScInOLRegressor()), "predict_interval")
-
-
-@pytest.mark.cases(150)
-@with_checks(OnlineConformalRegressor(ScInOLRegressor()))
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 # Failures.
-
-
-def test_bad_input_changes_nothing():
-    X, y = data(50)
-    for estimator in (MIXTURE, make_online_pipeline(SGDRegressor(random_state=0))):
-        model = with_intervals(estimator)
-        for rows in slice(30), slice(30, 50):
-            model.partial_fit(X[rows], y[rows])
-        before = deepcopy(learned(model))
-        bad = X.copy()
-        bad[7, 1] = np.nan
-        for each in (bad, y), (X, np.full(50, np.inf)), (X[:, :2], y), (X, y[:3]):
-            with pytest.raises(ValueError):  # noqa: PT011  (in scikit-learn's words)
-                model.partial_fit(*each)
-            assert_identical(learned(model), before)
-        with pytest.raises(ValueError, match="method must be one of"):
-            model.partial_fit_predict(X, y, method="predict_proba")
-        with pytest.raises(ValueError, match="weight"):
-            model.partial_fit(X, y, sample_weight=-np.ones(50))
-        assert_identical(learned(model), before)
-
-
-def test_failure_after_the_estimator_has_learned(monkeypatch):
-    X, y = data(50)
-    model = with_intervals(MIXTURE).partial_fit(X[:30], y[:30])
-    before = deepcopy(learned(model))
-    twin = deepcopy(model)
-
-    def fail(*arguments):
-        raise KeyboardInterrupt
-
-    pipeline = make_online_pipeline(model)
-    for each in model, pipeline, model.row_by_row():
-        with monkeypatch.context() as patch:
-            patch.setattr("sklearn_scinol.conformal.offsets.Offsets._by_level", fail)
-            with pytest.raises(KeyboardInterrupt):
-                if hasattr(each, "learn_one"):
-                    each.learn_one(X[30], y[30])
-                else:
-                    each.partial_fit(X[30:], y[30:])
-        assert_identical(learned(model), before)
-    model.partial_fit(X[30:], y[30:])
-    assert_identical(learned(model), learned(twin.partial_fit(X[30:], y[30:])))
 
 
 def test_errors():
     X, y = data(20)
-    with pytest.raises(NotFittedError):
-        with_intervals(ScInOLRegressor()).predict_interval(X)
-    with pytest.raises(ValueError, match="SGDClassifier should be a regressor"):
-        OnlineConformalRegressor(SGDClassifier()).partial_fit(X, y)
-    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
-        OnlineConformalRegressor(StandardScaler()).partial_fit(X, y)
-    assert not hasattr(OnlineConformalRegressor(), "coverage_")
     model = with_intervals(Fixed()).partial_fit(X, y)
     with pytest.raises(ValueError, match="expected 3"):
         model.predict_interval(X[:, :2])
@@ -739,51 +483,12 @@ def test_errors():
         model.partial_fit(X, y)
 
 
-# Copies and merging.
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("copied", COPIES)
-def test_copies_go_on(copied, tmp_path):
-    X, y = data()
-    model = with_intervals(MIXTURE, [0.5, 0.8]).partial_fit(X[:100], y[:100])
-    again = COPIES[copied](model, tmp_path / "model")
-    assert_array_equal(
-        intervals_of(again, X[100:], y[100:]), intervals_of(model, X[100:], y[100:])
-    )
-    assert_array_equal(again.predict_interval(X), model.predict_interval(X))
-
-
-@pytest.mark.thorough
-@estimators
-def test_merging(estimator):
-    X, y = data(1500)
-    start = with_intervals(estimator, 0.8).partial_fit(X[:300], y[:300])
-    parts = slice(300, 800), slice(800, 1500)
-    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
-    merged = merge_models(models, start=start)
-    assert merged.n_samples_seen_ == 1500
-    new, targets = data(1000, seed=1)
-    lower, upper = merged.predict_interval(new).T
-    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.1
-    counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
-    total = merged._outputs[0].total_weight
-    assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
-    merged.partial_fit(new[:9], targets[:9])
-    with pytest.raises(AttributeError, match="holds for each of the models"):
-        merged.coverage_bound()
-    other = with_intervals(estimator, 0.9).partial_fit(X[:9], y[:9])
-    with pytest.raises(ValueError, match="confidence_level differs"):
-        merge_models([start, other])
-    last = with_intervals(ScInOLRegressor())
-    pipelines = [make_online_pipeline(TableEncoder(), last) for _ in "ab"]
-    pipelines = [
-        clone(pipeline).partial_fit(X[part], y[part])
-        for pipeline, part in zip(pipelines, parts, strict=True)
-    ]
-    merged = merge_models(pipelines)
-    lower, upper = merged.predict_interval(new).T
-    assert abs(np.mean((lower <= targets) & (targets <= upper)) - 0.8) < 0.1
+def test_deviations_of_mixtures():
+    X, y = data(20)
+    model = OnlineConformalRegressor().partial_fit(X, y)
+    prediction, deviation = model.predict(X, return_std=True)
+    assert_array_equal(model.predict(X), prediction)
+    assert deviation.shape == prediction.shape
 
 
 # Evaluation.

@@ -7,19 +7,15 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
-from support import comparisons
 from support.comparisons import assert_identical
-from support.copies import COPIES
-from support.estimator_checks import with_checks
+from support.conformal import SETS, learned, weights
+from support.conformal import labels as data
 from support.naive_sets import MAX_SCORE, label_sets
 from support.registry import ENGINES
-from support.sums import linear
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -34,43 +30,13 @@ from sklearn_scinol.preprocessing import TableEncoder
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
-MIXTURE = HedgeClassifier(
-    [("linear", ScInOLClassifier()), ("newton", OnlineNewtonClassifier())]
-)
+MIXTURE = SETS.mixture
 ESTIMATORS = {"linear": ScInOLClassifier(), "mixture": MIXTURE}
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
-def data(n=150, n_classes=3, seed=0):
-    """Return labels that depend on the features, and on chance."""
-    random = np.random.default_rng(seed)
-    X = random.normal(size=(n, 3))
-    scores = linear(X, np.random.default_rng(9).normal(size=(3, n_classes)))
-    return X, np.argmax(scores + random.gumbel(size=scores.shape), axis=1)
-
-
-def weights(n):
-    return np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=n)
-
-
 def with_sets(estimator, level=0.8):
     return OnlineConformalClassifier(clone(estimator), confidence_level=level)
-
-
-def learned(model):
-    """All that was learned, without what counts calls."""
-    found = vars(model).copy()
-    found["estimator_"] = _learned(model.estimator_)
-    return found
-
-
-def _learned(estimator):
-    if hasattr(estimator, "steps"):
-        return [_learned(step) for _, step in estimator.steps if step != "passthrough"]
-    if isinstance(estimator, HedgeClassifier):
-        experts = [comparisons.learned(each) for each in estimator.estimators_]
-        return [experts, estimator.weights_, estimator.pool_weights_]
-    return comparisons.learned(estimator)
 
 
 def sets_of(model, X, y, **arguments):
@@ -115,64 +81,6 @@ def test_reference(estimator, n_classes, coverage, weighted, engine):
     assert_array_equal(
         with_sets(estimator).partial_fit_predict(X, y, **arguments), P.argmax(axis=1)
     )
-
-
-@estimators
-@engines
-def test_predicted_sets_are_those_that_are_charged(estimator, engine):
-    X, y = data(60)
-    said = sets_of(with_sets(estimator), X, y)
-    assert said[:2].all()  # nothing was learned before
-    model = with_sets(estimator).partial_fit(X[:1], y[:1], classes=[0, 1, 2])
-    assert np.isnan([model.coverage_, model.mean_size_]).all()  # nothing is measured
-    for r in range(1, len(y)):
-        row = X[r : r + 1], y[r : r + 1]
-        before = deepcopy(learned(model))
-        assert_array_equal(model.predict_set(row[0])[0], said[r])
-        assert_identical(learned(model), before)
-        model.partial_fit(*row)
-
-
-@pytest.mark.cases(1)
-@estimators
-@engines
-def test_chunks_do_not_matter(estimator, engine):
-    X, y = data(60)
-    c = weights(len(y))
-    whole = with_sets(estimator, [0.5, 0.9])
-    said = sets_of(whole, X, y, sample_weight=c)
-    for ends in [1, 2, 30], range(1, len(y)):
-        model, found = with_sets(estimator, [0.5, 0.9]), []
-        for rows in np.split(np.arange(len(y)), ends):
-            part = X[rows], y[rows]
-            found.append(sets_of(model, *part, sample_weight=c[rows]))
-        assert_array_equal(np.concatenate(found), said)
-        assert_identical(learned(model), learned(whole))
-    assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
-@pytest.mark.parametrize("labels", [[0, 1, 2], ["a", "b", "c"]])
-def test_row_by_row(labels, engine):
-    X, y = data(80)
-    c, y = weights(len(y)), np.array(labels)[y]
-    whole = with_sets(MIXTURE, [0.5, 0.9])
-    said = sets_of(whole, X, y, sample_weight=c, classes=labels)
-    rows = with_sets(MIXTURE, [0.5, 0.9]).row_by_row(classes=labels)
-    rows = pickle.loads(pickle.dumps(rows))
-    model = rows.estimator
-    found = [
-        rows.predict_learn_one(*row, method="predict_set")
-        for row in zip(X, y, c, strict=True)
-    ]
-    assert_array_equal(found, said)
-    assert_identical(learned(model), learned(whole))
-    assert_array_equal(rows.predict_set_one(X[0]), whole.predict_set(X[:1])[0])
-    assert_array_equal(rows.predict_proba_one(X[0]), whole.predict_proba(X[:1])[0])
-    assert rows.predict_one(X[0]) == whole.predict(X[:1])[0]
-    assert rows.predict_learn_one(X[0], y[0]) == whole.predict(X[:1])[0]
-    assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
 # Late labels.
@@ -402,27 +310,6 @@ def test_empty_sets():
     assert sets[1000:].sum(axis=1).max() == 1
 
 
-# Levels.
-
-
-def test_levels():
-    X, y = data(2000)
-    model = with_sets(ScInOLClassifier(), [0.5, 0.7, 0.9])
-    said = sets_of(model, X, y)
-    assert said.shape == (2000, 3, 3)
-    assert (said[..., 0] <= said[..., 1]).all()
-    assert (said[..., 1] <= said[..., 2]).all()
-    assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.02)
-    assert model.mean_size_.shape == model.coverage_bound().shape == (3,)
-    asked = model.predict_set(X)
-    assert_array_equal(model.predict_set(X, 0.5), asked[..., 0])
-    assert_array_equal(model.predict_set(X, [0.9, 0.7]), asked[..., [2, 1]])
-    with pytest.raises(
-        ValueError, match=r"confidence_level=0.8 was not learned: the levels"
-    ):
-        model.predict_set(X, 0.8)
-
-
 # Estimators.
 
 
@@ -453,15 +340,6 @@ def test_estimators_from_elsewhere(estimator):
     assert_array_equal(fitted.classes_, [0, 1, 2])
 
 
-def test_none_stands_for_the_mixture():
-    X, y = data(20)
-    model = OnlineConformalClassifier().partial_fit(X, y, classes=[0, 1, 2])
-    assert isinstance(model.estimator_, HedgeClassifier)
-    assert model.n_samples_seen_ == 20
-    assert model.n_features_in_ == 3
-    assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
-
-
 def test_class_weights_are_those_of_the_estimator():
     X, y = data(300)
     estimator = ScInOLClassifier(class_weight="balanced")
@@ -471,55 +349,6 @@ def test_class_weights_are_those_of_the_estimator():
     said = alone.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
     assert_array_equal(P, said)
     assert model._outputs[0].total_weight == 299.0
-
-
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_layouts(container):
-    X, y = data()
-    said = sets_of(with_sets(ScInOLClassifier(center=False)), X, y)
-    model = with_sets(ScInOLClassifier(center=False))
-    assert_array_equal(sets_of(model, container(X), y), said)
-    rows = with_sets(ScInOLClassifier(center=False)).row_by_row(
-        classes=[0, 1, 2], n_features=3
-    )
-    found = [
-        rows.predict_learn_one((np.arange(3), x), label, method="predict_set")
-        for x, label in zip(X, y, strict=True)
-    ]
-    assert_array_equal(found, said)
-
-
-@pytest.mark.thorough
-def test_pipelines():
-    random = np.random.default_rng(0)
-    rows = [
-        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
-        for _ in range(300)
-    ]
-    noise = random.logistic(size=len(rows))
-    y = np.array([row["x"] + 3.0 * (row["city"] == "a") for row in rows])
-    y = np.where(y + noise > 1.0, "yes", "no")
-    linear = ScInOLClassifier()
-    last = make_online_pipeline(TableEncoder(), with_sets(linear))
-    first = with_sets(make_online_pipeline(TableEncoder(), linear))
-    for model in last, first:
-        twin = clone(model)
-        said = sets_of(twin, rows, y, classes=["no", "yes"])
-        by_row = model.row_by_row(classes=["no", "yes"])
-        found = [
-            by_row.predict_learn_one(*each, method="predict_set")
-            for each in zip(rows, y, strict=True)
-        ]
-        assert_array_equal(found, said)
-        assert_array_equal(
-            by_row.predict_set_one(rows[0]), twin.predict_set(rows[:1])[0]
-        )
-        inside = said[np.arange(300), (y == "yes") * 1]
-        assert abs(inside[50:].mean() - 0.8) < 0.06
-    assert_array_equal(
-        last.predict_set(rows, confidence_level=[0.8])[..., 0], last.predict_set(rows)
-    )
-    assert not hasattr(make_online_pipeline(ScInOLClassifier()), "predict_set")
 
 
 @pytest.mark.slow
@@ -537,72 +366,13 @@ def test_dense_view_of_tables():
     assert_array_equal(*found)
 
 
-@pytest.mark.cases(150)
-@with_checks(OnlineConformalClassifier(ScInOLClassifier()))
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
 # Failures.
-
-
-def test_bad_input_changes_nothing():
-    X, y = data(50)
-    elsewhere = SGDClassifier(loss="log_loss", random_state=0)
-    elsewhere = make_online_pipeline(elsewhere)
-    for estimator in (MIXTURE, elsewhere):
-        model = with_sets(estimator)
-        for rows in slice(30), slice(30, 50):
-            model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
-        before = deepcopy(learned(model))
-        bad = X.copy()
-        bad[7, 1] = np.nan
-        for each in (bad, y), (X, y + 7), (X[:, :2], y), (X, y[:3]):
-            with pytest.raises(ValueError):  # noqa: PT011  (in scikit-learn's words)
-                model.partial_fit(*each)
-            assert_identical(learned(model), before)
-        with pytest.raises(ValueError, match="method must be one of"):
-            model.partial_fit_predict(X, y, method="predict_interval")
-        with pytest.raises(ValueError, match="weight"):
-            model.partial_fit(X, y, sample_weight=-np.ones(50))
-        assert_identical(learned(model), before)
-
-
-def test_failure_after_the_estimator_has_learned(monkeypatch):
-    X, y = data(50)
-    model = with_sets(MIXTURE).partial_fit(X[:30], y[:30], classes=[0, 1, 2])
-    before = deepcopy(learned(model))
-    twin = deepcopy(model)
-
-    def fail(*arguments):
-        raise KeyboardInterrupt
-
-    pipeline = make_online_pipeline(model)
-    for each in model, pipeline, model.row_by_row():
-        with monkeypatch.context() as patch:
-            patch.setattr("sklearn_scinol.conformal.thresholds._sets", fail)
-            with pytest.raises(KeyboardInterrupt):
-                if hasattr(each, "learn_one"):
-                    each.learn_one(X[30], y[30])
-                else:
-                    each.partial_fit(X[30:], y[30:])
-        assert_identical(learned(model), before)
-    model.partial_fit(X[30:], y[30:])
-    assert_identical(learned(model), learned(twin.partial_fit(X[30:], y[30:])))
 
 
 def test_errors():
     X, y = data(20)
-    with pytest.raises(NotFittedError):
-        with_sets(ScInOLClassifier()).predict_set(X)
-    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
-        OnlineConformalClassifier(SGDRegressor()).partial_fit(X, y)
-    with pytest.raises(ValueError, match=re.escape("'estimator' parameter")):
-        OnlineConformalClassifier(StandardScaler()).partial_fit(X, y)
     with pytest.raises(ValueError, match="classes must be passed on the first call"):
         with_sets(ScInOLClassifier()).partial_fit(X, y)
-    assert not hasattr(OnlineConformalClassifier(), "coverage_")
-    assert not hasattr(OnlineConformalClassifier(), "classes_")
     P = np.abs(X) / np.abs(X).sum(axis=1, keepdims=True)
     model = with_sets(Given()).partial_fit(P, y)
     before = deepcopy(learned(model))
@@ -617,41 +387,6 @@ def test_errors():
 
 
 # Copies and merging.
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("copied", COPIES)
-def test_copies_go_on(copied, tmp_path):
-    X, y = data()
-    model = with_sets(MIXTURE, [0.5, 0.8])
-    model.partial_fit(X[:100], y[:100], classes=[0, 1, 2])
-    again = COPIES[copied](model, tmp_path / "model")
-    rest = X[100:], y[100:]
-    assert_array_equal(sets_of(again, *rest), sets_of(model, *rest))
-    assert_array_equal(again.predict_set(X), model.predict_set(X))
-
-
-@pytest.mark.cases(1)
-@estimators
-def test_merging(estimator):
-    X, y = data(1200)
-    start = with_sets(estimator, 0.8).partial_fit(X[:200], y[:200], classes=[0, 1, 2])
-    parts = slice(200, 600), slice(600, 1200)
-    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
-    merged = merge_models(models, start=start)
-    assert merged.n_samples_seen_ == 1200
-    new, labels = data(2000, seed=1)
-    inside = merged.predict_set(new)[np.arange(2000), labels]
-    assert abs(inside.mean() - 0.8) < 0.08  # the threshold learns nothing more
-    counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
-    total = merged._outputs[0].total_weight
-    assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
-    merged.partial_fit(new[:9], labels[:9])
-    with pytest.raises(AttributeError, match="holds for each of the models"):
-        merged.coverage_bound()
-    other = with_sets(estimator, 0.9).partial_fit(X[:9], y[:9], [0, 1, 2])
-    with pytest.raises(ValueError, match="confidence_level differs"):
-        merge_models([start, other])
 
 
 def test_merging_of_different_classes():

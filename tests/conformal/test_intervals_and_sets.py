@@ -1,0 +1,324 @@
+"""What holds for intervals as for sets: the ways to learn them, and to fail."""
+
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import StandardScaler
+from support.comparisons import assert_identical
+from support.conformal import INTERVALS, SETS, learned, weights
+from support.copies import COPIES
+from support.estimator_checks import with_checks
+from support.registry import ENGINES
+
+from sklearn_scinol import merge_models
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
+
+KINDS = {"intervals": INTERVALS, "sets": SETS}
+
+kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+mixed = pytest.mark.parametrize("is_mixture", [False, True])
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+
+def estimator_of(kind, is_mixture):
+    return kind.mixture if is_mixture else kind.linear()
+
+
+@pytest.mark.cases(2)
+@kinds
+@mixed
+@engines
+def test_what_is_predicted_is_what_is_charged(kind, is_mixture, engine):
+    X, y = kind.data(60)
+    whole = kind.make(estimator_of(kind, is_mixture))
+    said = kind.said(whole, X, y)
+    model = clone(whole).partial_fit(X[:1], y[:1], **kind.first)
+    assert np.isnan(model.coverage_)  # nothing is measured
+    for r in range(1, len(y)):
+        row = X[r : r + 1], y[r : r + 1]
+        before = deepcopy(learned(model))
+        assert_allclose(kind.predict(model, row[0])[0], said[r], rtol=1e-9)
+        assert_identical(learned(model), before)
+        model.partial_fit(*row)
+    assert said[:2].all() if kind is SETS else np.isinf(said[:2]).all()
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize(
+    ("kind", "n_outputs"),
+    [(INTERVALS, None), (INTERVALS, 2), (SETS, 3)],
+    ids=["intervals", "intervals of 2 outputs", "sets"],
+)
+@mixed
+@engines
+def test_chunks_do_not_matter(kind, n_outputs, is_mixture, engine):
+    X, y = kind.data(60, n_outputs)
+    c, levels = weights(len(y)), [0.5, 0.9]
+    whole = kind.make(estimator_of(kind, is_mixture), levels)
+    said = kind.said(whole, X, y, sample_weight=c)
+    for ends in [1, 2, 30], range(1, len(y)):
+        model, found = clone(whole), []
+        for rows in np.split(np.arange(len(y)), ends):
+            found.append(kind.said(model, X[rows], y[rows], sample_weight=c[rows]))
+        assert_array_equal(np.concatenate(found), said)
+        assert_identical(learned(model), learned(whole))
+    assert_identical(learned(clone(whole).fit(X, y, c)), learned(whole))
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
+    ("kind", "n_outputs", "names", "engine"),
+    [
+        (INTERVALS, None, None, "numpy"),
+        (INTERVALS, 2, None, "uncompiled"),
+        (INTERVALS, None, None, "numba"),
+        (SETS, 3, ["a", "b", "c"], "numpy"),
+        (SETS, 3, None, "numba"),
+    ],
+    indirect=["engine"],
+)
+def test_row_by_row(kind, n_outputs, names, engine):
+    X, y = kind.data(80, n_outputs)
+    c, first = weights(len(y)), kind.first
+    if names:
+        y, first = np.array(names)[y], {"classes": names}
+    whole = kind.make(kind.mixture, [0.5, 0.9])
+    said = kind.said(whole, X, y, sample_weight=c, **first)
+    rows = kind.make(kind.mixture, [0.5, 0.9]).row_by_row(**first)
+    rows = pickle.loads(pickle.dumps(rows))
+    model = rows.estimator
+    found = [
+        rows.predict_learn_one(*row, method=kind.method)
+        for row in zip(X, y, c, strict=True)
+    ]
+    assert_array_equal(found, said)
+    assert_identical(learned(model), learned(whole))
+    methods = [*model._METHODS]
+    both = rows.predict_learn_one(X[0], y[0], 0.0, method=methods)
+    for found, method in zip(both, methods, strict=True):
+        one = getattr(rows, f"{method}_one")(X[0])
+        assert_array_equal(one, getattr(whole, method)(X[:1])[0])
+        assert np.array_equal(found, one) or np.allclose(found, one, rtol=1e-9)
+    rows.learn_one(X[0], y[0])
+    assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
+
+
+# Levels.
+
+
+@kinds
+def test_levels(kind):
+    X, y = kind.data(2000)
+    model = kind.make(level=[0.5, 0.7, 0.9])
+    said = kind.said(model, X, y)
+    assert said.shape == (2000, said.shape[1], 3)
+    growth = np.diff(1.0 * said[3:], axis=2)  # the first are infinite
+    if kind is INTERVALS:
+        growth[:, 0] *= -1.0  # of lower ends
+    assert (growth >= 0.0).all()
+    assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.03)
+    assert model.coverage_bound().shape == (3,)
+    asked = kind.predict(model, X)
+    assert_array_equal(kind.predict(model, X, 0.5), asked[..., 0])
+    assert_array_equal(kind.predict(model, X, [0.9, 0.7]), asked[..., [2, 1]])
+    message = r"confidence_level=0.8 was not learned: the levels"
+    with pytest.raises(ValueError, match=message):
+        kind.predict(model, X, 0.8)
+
+
+@pytest.mark.parametrize(
+    "coverage", [0.0, 1.0, [], [0.5, 1.0], [[0.5]], [0.5, 0.5], [0.6, 0.5]]
+)
+def test_bad_coverage(coverage):
+    for kind in KINDS.values():
+        with pytest.raises(ValueError, match="confidence_level"):
+            kind.make(level=coverage).partial_fit([[1.0]], [1], **kind.first)
+
+
+# Estimators.
+
+
+@kinds
+def test_none_stands_for_the_mixture(kind):
+    X, y = kind.data(20)
+    model = kind.model().partial_fit(X, y, **kind.first)
+    assert isinstance(model.estimator_, type(kind.mixture))
+    assert model.n_samples_seen_ == 20
+    assert model.n_features_in_ == 3
+    assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
+
+
+@kinds
+def test_layouts(kind):
+    X, y = kind.data()
+    model = kind.make(kind.linear(center=False))
+    said = kind.said(clone(model), X[1:], y[1:])
+    if kind is INTERVALS:  # whose widths are learned from dense features alone
+        said = kind.said(clone(model).partial_fit(X[:1], y[:1]), X[1:], y[1:])
+        model = model.partial_fit(X[:1], y[:1])
+    rows = model.row_by_row(n_features=3, **kind.first)
+    found = kind.said(deepcopy(model), sparse.csr_array(X[1:]), y[1:])
+    assert_allclose(found, said, rtol=1e-9)
+    found = [
+        rows.predict_learn_one((np.arange(3), x), label, method=kind.method)
+        for x, label in zip(X[1:], y[1:], strict=True)
+    ]
+    assert_allclose(found, said, rtol=1e-9)
+
+
+@pytest.mark.thorough
+@kinds
+def test_pipelines(kind):
+    random = np.random.default_rng(0)
+    rows = [
+        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
+        for _ in range(300)
+    ]
+    y = np.array([row["x"] + 3.0 * (row["city"] == "a") for row in rows])
+    y += random.logistic(size=len(rows))
+    first = {}
+    if kind is SETS:
+        y, first = (y > 1.0) * 1, {"classes": [0, 1]}
+    mixture = kind.mixture if kind is INTERVALS else kind.linear()
+    last = make_online_pipeline(TableEncoder(), kind.make(mixture))
+    outer = kind.make(make_online_pipeline(TableEncoder(), mixture))
+    for model in last, outer:
+        twin = clone(model)
+        said = kind.said(twin, rows, y, **first)
+        by_row = model.row_by_row(**first)
+        found = [
+            by_row.predict_learn_one(*each, method=kind.method)
+            for each in zip(rows, y, strict=True)
+        ]
+        assert_array_equal(found, said)
+        one = getattr(by_row, f"{kind.method}_one")(rows[0])
+        assert_array_equal(one, kind.predict(twin, rows[:1])[0])
+        assert abs(kind.covered(said, y)[50:].mean() - 0.8) < 0.06
+    all_levels = kind.predict(last, rows)
+    asked = getattr(last, kind.method)(rows, confidence_level=[0.8])
+    assert_array_equal(asked[..., 0], all_levels)
+    assert not hasattr(make_online_pipeline(kind.linear()), kind.method)
+
+
+@pytest.mark.cases(300)
+@with_checks(*(kind.make() for kind in KINDS.values()))
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+# Failures.
+
+
+@kinds
+def test_bad_input_changes_nothing(kind):
+    X, y = kind.data(50)
+    for estimator in kind.mixture, make_online_pipeline(kind.elsewhere):
+        model = kind.make(estimator)
+        for rows in slice(30), slice(30, 50):
+            model.partial_fit(X[rows], y[rows], **kind.first)
+        before = deepcopy(learned(model))
+        bad = X.copy()
+        bad[7, 1] = np.nan
+        other = y + 7 if kind is SETS else np.full(50, np.inf)
+        for each in (bad, y), (X, other), (X[:, :2], y), (X, y[:3]):
+            with pytest.raises(ValueError):  # noqa: PT011  (in scikit-learn's words)
+                model.partial_fit(*each)
+            assert_identical(learned(model), before)
+        with pytest.raises(ValueError, match="method must be one of"):
+            model.partial_fit_predict(X, y, method="decision_function")
+        with pytest.raises(ValueError, match="weight"):
+            model.partial_fit(X, y, sample_weight=-np.ones(50))
+        assert_identical(learned(model), before)
+
+
+@kinds
+def test_failure_after_the_estimator_has_learned(kind, monkeypatch):
+    X, y = kind.data(50)
+    model = kind.make(kind.mixture).partial_fit(X[:30], y[:30], **kind.first)
+    before = deepcopy(learned(model))
+    twin = deepcopy(model)
+
+    def fail(*arguments):
+        raise KeyboardInterrupt
+
+    for each in model, make_online_pipeline(model), model.row_by_row():
+        with monkeypatch.context() as patch:
+            patch.setattr(type(model._outputs[0]), "_add_to_sums", fail)
+            with pytest.raises(KeyboardInterrupt):
+                if hasattr(each, "learn_one"):
+                    each.learn_one(X[30], y[30])
+                else:
+                    each.partial_fit(X[30:], y[30:])
+        assert_identical(learned(model), before)
+    model.partial_fit(X[30:], y[30:])
+    assert_identical(learned(model), learned(twin.partial_fit(X[30:], y[30:])))
+
+
+@kinds
+def test_errors(kind):
+    X, y = kind.data(20)
+    with pytest.raises(NotFittedError):
+        kind.predict(kind.make(), X)
+    wrong = SGDClassifier() if kind is INTERVALS else SGDRegressor()
+    message = "SGDClassifier should be a regressor|'estimator' parameter"
+    for estimator in wrong, StandardScaler():
+        with pytest.raises(ValueError, match=message):
+            kind.model(estimator).partial_fit(X, y)
+    for name in "coverage_", "classes_":
+        assert not hasattr(kind.model(), name)
+
+
+# Copies and merging.
+
+
+@pytest.mark.cases(6)
+@kinds
+@pytest.mark.parametrize("copied", COPIES)
+def test_copies_go_on(kind, copied, tmp_path):
+    X, y = kind.data()
+    model = kind.make(kind.mixture, [0.5, 0.8])
+    model.partial_fit(X[:100], y[:100], **kind.first)
+    again = COPIES[copied](model, tmp_path / "model")
+    rest = X[100:], y[100:]
+    assert_array_equal(kind.said(again, *rest), kind.said(model, *rest))
+    assert_array_equal(kind.predict(again, X), kind.predict(model, X))
+
+
+@pytest.mark.cases(2)
+@kinds
+@mixed
+def test_merging(kind, is_mixture):
+    X, y = kind.data(1200)
+    model = kind.make(estimator_of(kind, is_mixture))
+    start = clone(model).partial_fit(X[:200], y[:200], **kind.first)
+    parts = slice(200, 600), slice(600, 1200)
+    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
+    merged = merge_models(models, start=start)
+    assert merged.n_samples_seen_ == 1200
+    new, targets = kind.data(1000, seed=1)
+    covered = kind.covered(kind.predict(merged, new), targets)
+    assert abs(covered.mean() - 0.8) < 0.1  # nothing more is learned
+    counts = [m.coverage_ * m._outputs[0].total_weight for m in (*models, start)]
+    total = merged._outputs[0].total_weight
+    assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
+    merged.partial_fit(new[:9], targets[:9])
+    with pytest.raises(AttributeError, match="holds for each of the models"):
+        merged.coverage_bound()
+    other = clone(model).set_params(confidence_level=0.9)
+    other.partial_fit(X[:9], y[:9], **kind.first)
+    with pytest.raises(ValueError, match="confidence_level differs"):
+        merge_models([start, other])
+    pipeline = make_online_pipeline(TableEncoder(), kind.make())
+    pipelines = [
+        clone(pipeline).partial_fit(X[part], y[part], **kind.first) for part in parts
+    ]
+    covered = kind.covered(kind.predict(merge_models(pipelines), new), targets)
+    assert abs(covered.mean() - 0.8) < 0.1
