@@ -3,6 +3,7 @@
 from numbers import Real
 from typing import Any, Literal
 
+import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._docstrings import inherit_descriptions
@@ -41,7 +42,9 @@ class _DFEG(KernelMethods):
     }
 
     def _make_learner(self, lipschitz):
-        return DFEG(float(self.a), float(self.delta), lipschitz)
+        largest = float(np.max(lipschitz))
+        shares = tuple((lipschitz / largest).tolist()) if np.ndim(lipschitz) else 1.0
+        return DFEG(float(self.a), float(self.delta), largest, shares)
 
 
 @inherit_descriptions

@@ -179,7 +179,7 @@ class _Linear:
 
         Parameters
         ----------
-        lipschitz : float or tuple of float
+        lipschitz : float or ndarray of shape (n_outputs,)
             Lipschitz constant of the loss as the learner sees it, if there is one; or
             one for each output.
         """
@@ -196,7 +196,7 @@ class _Linear:
     def _new_model(self, X, loss):
         lipschitz = loss.lipschitz
         if is_by_output(loss) and not self._standardizes_target(X):
-            lipschitz = tuple(loss.lipschitz_by_output.tolist())
+            lipschitz = loss.lipschitz_by_output
         elif np.isfinite(lipschitz):
             if self._standardizes_target(X):
                 lipschitz = 1.0

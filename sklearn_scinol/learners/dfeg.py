@@ -22,7 +22,7 @@ class Shared(NamedTuple):  # one entry for each output
     H: np.ndarray  # delta plus the sum of L^2 max(||x||, ||x||^2)
     norm: np.ndarray  # of theta
     error: np.ndarray  # bound on the rounding error of the norm
-    lipschitz: np.ndarray  # Lipschitz constant of the loss
+    share2: np.ndarray  # square of the output's `shares`
 
 
 class Parameters(NamedTuple):
@@ -34,13 +34,16 @@ class Parameters(NamedTuple):
         Factor of the exponents' scale; the proof holds from 0.882 to 1.109.
     delta : float
         Value of `H` before the first row.
-    lipschitz : float or tuple of float
-        Lipschitz constant `L` of the loss, or one for each output.
+    lipschitz : float
+        Lipschitz constant `L` of the loss, the largest of all outputs.
+    shares : float or tuple of float
+        The Lipschitz constant of each output, as a share of `lipschitz`.
     """
 
     a: float = 0.882
     delta: float = 1.0
-    lipschitz: float | tuple[float, ...] = 1.0
+    lipschitz: float = 1.0
+    shares: float | tuple[float, ...] = 1.0
 
 
 class DFEG(GradientSum, Parameters):
@@ -59,14 +62,15 @@ class DFEG(GradientSum, Parameters):
     stays_finite = True
 
     def initial_shared(self):
-        return Shared(self.delta, norm=0.0, error=0.0, lipschitz=self.lipschitz)
+        share2 = np.square(self.shares)
+        return Shared(H=self.delta, norm=0.0, error=0.0, share2=share2)
 
     def idle_shared(self, shared):
         return self.initial_shared()._replace(H=shared.H)
 
     def factor(self, shared, k, q, t):
-        L = shared.lipschitz[k]
-        H = shared.H[k] + L * L * larger(np.sqrt(q), q)
+        length = shared.share2[k] * larger(np.sqrt(q), q)
+        H = shared.H[k] + self.lipschitz * self.lipschitz * length
         norm = safe_norm(shared, k)
         exponent = norm / (self.a * np.sqrt(H)) - 1.5 * np.log(H)
         factor = np.exp(smaller(exponent, MAX_EXPONENT)) / norm
@@ -74,8 +78,9 @@ class DFEG(GradientSum, Parameters):
 
     def row_step(self, shared, k, g, dot, q, t):
         """Add the row to `H`, and its gradient to the norm of theta."""
-        root, L = np.sqrt(q), shared.lipschitz[k]
-        shared.H[k] += L * L * larger(root, q)
+        root = np.sqrt(q)
+        length = shared.share2[k] * larger(root, q)
+        shared.H[k] += self.lipschitz * self.lipschitz * length
         if g == 0.0 or root == 0.0:
             return 0.0
         subtract_from_norm(shared, k, np.sign(g) * dot / root, np.abs(g) * root)
@@ -85,7 +90,8 @@ class DFEG(GradientSum, Parameters):
         """Theorem 1 for each output; no regret before the first row."""
         norm = np.sqrt((u * u).sum(axis=1))
         constant = 4.0 * np.exp(1.0 + 1.0 / self.a)
-        constant = constant / (shared.lipschitz * np.sqrt(self.delta))
+        lipschitz = self.lipschitz * np.asarray(self.shares)
+        constant = constant / (lipschitz * np.sqrt(self.delta))
         logarithm = np.log(norm) + 1.5 * np.log(shared.H) - 1.0
         growth = (
             self.a * np.sqrt(shared.H) * norm * np.where(norm > 0.0, logarithm, 0.0)
@@ -97,10 +103,10 @@ class DFEG(GradientSum, Parameters):
         exponent = np.log(w_norm) + 1.5 * np.log(H)
         norm = larger(self.a * np.sqrt(H) * exponent, MIN_NORM)
         norm = np.where(w_norm > 0.0, norm, 0.0)
-        lipschitz = np.full(H.shape, self.lipschitz)
-        return Shared(H, norm, NORM_ERROR * norm, lipschitz), norm
+        share2 = np.full(H.shape, np.square(self.shares))
+        return Shared(H, norm, NORM_ERROR * norm, share2), norm
 
     def invariants(self, s, shared, t):
         yield from norm_invariants(s, shared)
         yield "H >= delta", self.delta <= shared.H
-        yield "lipschitz is as given", shared.lipschitz == self.lipschitz
+        yield "share2 is the square of shares", shared.share2 == np.square(self.shares)

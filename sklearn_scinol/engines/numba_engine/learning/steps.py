@@ -19,6 +19,11 @@ def count_outputs(variant, scratch):
     return 1 if variant.single_output else scratch.g.size
 
 
+def loss_of(variant, task, k):
+    """Return the loss of output `k`."""
+    return methods.of_output(task.loss, k, variant.loss_by_output)
+
+
 def in_range(squares, c, learns, largest):
     """Whether the values of a row may be learned, by the sum of their squares."""
     if learns and largest < np.inf:
@@ -89,7 +94,7 @@ def derive(variant, task, state, block, scratch, out, row, q):
             dot = scratch.dots[k]
             if has.implicit:
                 scale = scale_of_target(variant, task, block, row, k)
-                loss = methods.of_output(task.loss, k, variant.loss_by_output)
+                loss = loss_of(variant, task, k)
                 scratch.step[k] = learner.implicit_row_step(
                     shared, k, loss, y[row.r, k], row.c, scale, dot, q, row.t
                 )
@@ -106,7 +111,7 @@ def round_at_kinks(variant, task, block, scratch, out, row):
         if variant.standard_target:
             offset, spread, _ = block.target_scale
             size += abs(offset[row.r, k]) + spread[row.r, k]
-        loss = methods.of_output(task.loss, k, variant.loss_by_output)
+        loss = loss_of(variant, task, k)
         if methods.meets(loss, y, p, size):
             scratch.g[k] = methods.gradient(loss, y, y) / task.lipschitz
 
@@ -142,7 +147,7 @@ def learn_vector(variant, task, state, block, scratch, row):
     for k in range(dots.size):
         if variant.traits.implicit:
             scale = scale_of_target(variant, task, block, row, k)
-            loss = methods.of_output(task.loss, k, variant.loss_by_output)
+            loss = loss_of(variant, task, k)
             learner.learn_implicitly(s, k, loss, y[row.r, k], row.c, scale, dots[k])
         else:
             x, g = scratch.x[0, : row.m], row.scale * scratch.g[k]
