@@ -222,7 +222,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             self._output_shape = y.shape[1:]
         check_size(y)
         outputs = y.reshape(y.shape[0], -1)
-        if outputs.shape[1] != self._n_targets:
+        if outputs.shape[1] != self._n_outputs():
             raise self._shape_error(y)
         return outputs, sample_weight
 
@@ -253,12 +253,10 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             raise ValueError(f"epsilon == 0 with loss={self.loss!r}, must be > 0.")
         return loss
 
-    @property
-    def _n_targets(self):
+    def _n_outputs(self, loss=None):
+        if loss is not None and is_by_output(loss):
+            return len(loss.quantile)
         return self._output_shape[0] if self._output_shape else 1
-
-    def _n_outputs(self, loss):
-        return len(loss.quantile) if is_by_output(loss) else self._n_targets
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

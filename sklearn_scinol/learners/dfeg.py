@@ -62,8 +62,7 @@ class DFEG(GradientSum, Parameters):
     stays_finite = True
 
     def initial_shared(self):
-        share2 = np.square(self.shares)
-        return Shared(H=self.delta, norm=0.0, error=0.0, share2=share2)
+        return Shared(self.delta, 0.0, 0.0, np.square(self.shares))
 
     def idle_shared(self, shared):
         return self.initial_shared()._replace(H=shared.H)
@@ -103,8 +102,7 @@ class DFEG(GradientSum, Parameters):
         exponent = np.log(w_norm) + 1.5 * np.log(H)
         norm = larger(self.a * np.sqrt(H) * exponent, MIN_NORM)
         norm = np.where(w_norm > 0.0, norm, 0.0)
-        share2 = np.full(H.shape, np.square(self.shares))
-        return Shared(H, norm, NORM_ERROR * norm, share2), norm
+        return Shared(H, norm, NORM_ERROR * norm, shared.share2.max()), norm
 
     def invariants(self, s, shared, t):
         yield from norm_invariants(s, shared)

@@ -138,9 +138,7 @@ class Quantile(NamedTuple):
 
     @property
     def lipschitz(self):
-        if isinstance(self.quantile, np.ndarray):
-            return float(self.lipschitz_by_output.max())
-        return max(self.quantile, 1.0 - self.quantile)
+        return float(self.lipschitz_by_output.max())
 
     @property
     def lipschitz_by_output(self):

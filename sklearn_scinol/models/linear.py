@@ -116,9 +116,8 @@ class LinearModel(LinearState):
 
         For `once` see :meth:`learn_transforms`.
         """
-        scale, ratios = None, self.slope_ratios
-        if self.target is not None:
-            scale = once(id(self.target), lambda: self.target.learn(engine, y, weights))
+        target, ratios = self.target, self.slope_ratios
+        scale = target and once(id(target), lambda: target.learn(engine, y, weights))
         if ratios is None:
             return scale
         slope = np.tile(ratios, (len(y), 1))

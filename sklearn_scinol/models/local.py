@@ -87,9 +87,8 @@ class LocalModel(Model):
 
     def target_scale(self, engine, y, weights, once=at_once):
         """Return the scale of targets; see :meth:`LinearModel.target_scale`."""
-        if self.target is None:
-            return None
-        return once(id(self.target), lambda: self.target.learn(engine, y, weights))
+        target = self.target
+        return target and once(id(target), lambda: target.learn(engine, y, weights))
 
     def learn_transforms(self, engine, chunk, rows, weights, once):
         """Return transformed rows; see :meth:`LinearModel.learn_transforms`."""

@@ -41,10 +41,9 @@ class _Loop:
         self.task, self.state, self.t = task, state, float(state.numbers[0])
         self.traits = traits(type(task.learner))
         self.averages = len(state.fields) > len(task.learner.State._fields)
-        by_output, outputs = methods.is_by_output(task.loss), state.clock.shape[1]
-        self.losses = [
-            methods.of_output(task.loss, k, by_output) for k in range(outputs)
-        ]
+        outputs, loss = range(state.clock.shape[1]), task.loss
+        by_output = methods.is_by_output(loss)
+        self.losses = [methods.of_output(loss, k, by_output) for k in outputs]
         self.shared = None
         if self.traits.by_row:
             self.shared = task.learner.Shared(*state.shared)
