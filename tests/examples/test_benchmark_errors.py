@@ -88,19 +88,10 @@ def test_missing_package(name, load, capsys, monkeypatch):
     assert "pip install" in err
 
 
-@pytest.mark.parametrize(
-    ("run", "options"),
-    [
-        ("one_row", ["--features", 2, "--rows", 1, "--repeats", 1]),
-        ("raw_table", []),
-        ("table_terms", []),
-        ("table_views", []),
-    ],
-    indirect=["run"],
-)
-def test_folder_without_the_table(run, options, tmp_path):
+@of_scripts("raw_table", "table_terms", "table_views")
+def test_folder_without_the_table(run, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
     (tmp_path / "other.csv").write_text("a\n1\n")
-    status, _, err = run("--data-dir", tmp_path, *options)
+    status, _, err = run("--data-dir", tmp_path)
     assert (status, err.count("\n")) == (2, 1)
     assert "There is no" in err

@@ -98,7 +98,7 @@ def test_alarms(load, run, monkeypatch, figures):
         ("DELTAS", (0.1, 0.9)),
     ):
         monkeypatch.setattr(script, name, value)
-    options = "--streams", 4, "--delays", 30, "--output-dir", figures
+    options = "--streams", 4, "--delays", 20, "--output-dir", figures
     out = run(script, *options)
     assert len(re.findall(r"^(?:error|exp|Cauchy).* 4 +10?,000 ", out, re.M)) == 4
     assert out.count("LossMonitor / ADWIN with as many false alarms: ") == 3
