@@ -218,17 +218,6 @@ def many_bins(monkeypatch):
     monkeypatch.setattr(bins, "N_QUANTILES", 8)
 
 
-def test_functions_of_features_are_learned(many_bins, engine):
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-2, 2, size=(1500, 2))
-    y = np.abs(X[:, 0]) - X[:, 1] ** 2
-    losses = [
-        ScInOLRegressor(additive=kind).partial_fit(X, y).cumulative_loss_
-        for kind in (False, True)
-    ]
-    assert losses[1] < 0.5 * losses[0]
-
-
 def test_functions_of_pairs_are_learned(many_bins, engine):
     rng = np.random.default_rng(0)
     X = rng.uniform(-1, 1, size=(1500, 2))

@@ -138,20 +138,6 @@ def test_extreme_values_are_learned(estimator, engine):
 
 
 @estimators
-def test_one_row_at_a_time(estimator, engine):
-    X, y, kind = stream(estimator, n=60)
-    expected = make(estimator)
-    predictions = expected.partial_fit_predict(X, y, **kind)
-    rows = make(estimator).row_by_row(**kind)
-    said = [rows.predict_learn_one(*row) for row in zip(X, y, strict=True)]
-    assert_array_equal(said, predictions)
-    assert_identical(learned(rows.estimator), learned(expected))
-    for x in X[:5]:
-        assert rows.predict_one(x) == expected.predict(x[np.newaxis])[0]
-    assert_identical(learned(rows.estimator), learned(expected))
-
-
-@estimators
 @engines
 def test_a_call_that_fails_changes_nothing(estimator, engine):
     X, y, kind = stream(estimator)
