@@ -30,8 +30,7 @@ from ._shards import Origins
 from .blocks import Slots
 from .conformal.offsets import Offsets
 from .conformal.thresholds import Thresholds
-from .learners.interval_ends import ErrorSizes, IntervalEnds
-from .learners.set_thresholds import SetThresholds
+from .learners.interval_ends import Corrections, ErrorSizes
 from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
@@ -105,7 +104,7 @@ def _classes(*modules):
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
-    *[ErrorSizes, IntervalEnds, Offsets, SetThresholds],
+    *[Corrections, ErrorSizes, Offsets],
     *[Origins, Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),

@@ -5,7 +5,7 @@ import numpy as np
 from .._invariants import ROUNDING, floats
 from .._shards import Shards
 from .._state import Part
-from ..learners.interval_ends import ErrorSizes
+from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends
 
 
 class Levels(Part):
@@ -15,8 +15,8 @@ class Levels(Part):
     ----------
     sizes : ErrorSizes
         Running means of what the rows' targets are measured by.
-    ends : IntervalEnds or SetThresholds
-        Corrections.
+    ends : Corrections
+        Of lower ends, if there are any, then of upper ends.
     sums : ndarray of shape (2, n_levels)
         Weight of the rows whose target was covered, and weighted sums of the sizes of
         what covered them.
@@ -25,10 +25,34 @@ class Levels(Part):
     # Step of the corrections.
     _step: float
 
+    def __init__(self, level, n_levels, rates, mean, limit):
+        n_means, n_ends = len(rates), len(level)
+        means = np.zeros(n_means), np.full(n_means, mean)
+        self.sizes = ErrorSizes(np.array(rates), *means)
+        corrections = np.zeros(n_ends), np.zeros(n_ends)
+        limits = np.array([-limit, limit]), np.zeros(3), np.array([self._step])
+        self.ends = Corrections(level, *corrections, *limits)
+        self.sums = np.zeros((2, n_levels))
+
     @property
     def n_levels(self):
         """Number of levels of coverage."""
         return self.sums.shape[1]
+
+    def _correct(self, engine, errors, quantiles, weights, served):
+        """Learn the errors of rows; return the ends before each.
+
+        These are the `served` ones of the only row, if it waited for its label.
+        """
+        if served is None:
+            ends = np.empty(quantiles.shape)
+            n_lower = len(self.ends.level) - self.n_levels
+            rows = errors, quantiles, weights
+            engine.learn_interval_ends(self.ends, *rows, n_lower, ends)
+            return ends
+        if weights[0] > 0.0:
+            learn_ends(self.ends, errors[0], served[0], weights[0])
+        return served
 
     def _add_to_sums(self, of_rows, weights):
         """Add which targets were covered, and the sizes, each of (n, n_levels)."""
@@ -57,7 +81,7 @@ class Levels(Part):
         if total == 0.0:
             return np.ones(self.n_levels)
         return self._of_levels(
-            self.ends.largest * (2.0 * largest - first) / (self._step * total)
+            self.ends.largest * (2.0 * largest - first) / (self.ends.step * total)
         )
 
     def _of_levels(self, of_ends):
@@ -78,9 +102,11 @@ class Levels(Part):
         weight = np.where(forgets, sizes.weights.mean(), sizes.weights.sum())
         self.sizes = ErrorSizes(start.sizes.rates, weight, sizes.means.mean())
         largest = np.maximum.reduce([each.ends.weights for each in members])
+        limits = np.stack([each.ends.limits for each in members])
         self.ends = self.ends._replace(
             correction=ends.correction.mean(),
             largest=ends.largest.max(),
+            limits=np.array([limits[:, 0].min(), limits[:, 1].max()]),
             weights=np.array([*largest[:2], ends.weights.sum()[2]]),
         )
         self.sums = shards.sums.sum()
@@ -93,7 +119,7 @@ class Levels(Part):
             if name != "means":
                 yield f"{name} of sizes >= 0", values >= 0.0
         n_ends = len(self.ends.level)
-        shapes = {"limits": 2, "weights": 3}
+        shapes = {"limits": 2, "weights": 3, "step": 1}
         for name, values in self.ends._asdict().items():
             yield from floats(f"{name} of ends", values, (shapes.get(name, n_ends),))
         level, correction, weights = (
@@ -103,6 +129,9 @@ class Levels(Part):
         yield "levels ascend", np.diff(level) > 0.0
         is_largest = np.abs(correction) <= self.ends.largest
         yield "largest is the largest correction", is_largest
+        limits = self.ends.limits
+        yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
+        yield "the step is that of the class", self.ends.step == self._step
         yield "weights >= 0", weights >= 0.0
         yield "the largest weight is the largest", weights[0] <= weights[1]
         yield from floats("sums", self.sums, (2, self.sums.shape[-1]))

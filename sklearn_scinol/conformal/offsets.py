@@ -6,14 +6,14 @@ from .._shards import merge
 from ..estimators.scinol import ScInOLRegressor
 from ..learners.interval_ends import (
     RATES,
-    STEP,
     UNIT,
-    ErrorSizes,
-    IntervalEnds,
-    learn_ends,
     nest,
 )
 from .levels import Levels
+
+#: Step of corrections, in units of errors. The scores of intervals depend little on it;
+#: a smaller one lets the coverage of few rows wander.
+STEP = 0.05
 
 # Indices of the other running means of absolute errors.
 OTHERS = [k for k in range(len(RATES)) if k != UNIT]
@@ -40,7 +40,7 @@ class Offsets(Levels):
     Attributes
     ----------
     sizes : ErrorSizes
-    ends : IntervalEnds
+    ends : Corrections
         Lower ends, then upper ends, by ascending level.
     quantiles : ScInOLRegressor
         Predicts the quantiles of errors in units.
@@ -54,16 +54,11 @@ class Offsets(Levels):
     _replaced = ("quantiles",)  # which learns under rollbacks of its own
 
     def __init__(self, levels):
-        n_means, n_ends = len(RATES), 2 * len(levels)
         of_ends = np.concatenate([0.5 - levels[::-1] / 2, 0.5 + levels / 2])
-        means = np.zeros(n_means), np.zeros(n_means)
-        self.sizes = ErrorSizes(np.array(RATES), *means)
-        corrections = np.zeros(n_ends), np.zeros(n_ends)
-        self.ends = IntervalEnds(of_ends, *corrections, np.zeros(2), np.zeros(3))
+        super().__init__(of_ends, len(levels), RATES, mean=0.0, limit=0.0)
         self.quantiles = ScInOLRegressor(
             loss="quantile", quantile=of_ends.tolist(), additive=True, center=False
         )
-        self.sums = np.zeros((2, len(levels)))
 
     def learn(self, engine, errors, weights, features, deviations, learn, served=None):
         """Learn the errors of rows; return the offsets before each.
@@ -100,16 +95,12 @@ class Offsets(Levels):
             unit = sizes[:, UNIT]
             F = self._features(sizes, features, deviations)
         else:
-            unit, F, ends = served
+            unit, F, served = served
         weights, inverse = np.where(unit > 0.0, weights, 0.0), _inverse(unit)
         with np.errstate(over="ignore"):
             errors = np.clip(errors * inverse, -MAX_ERROR, MAX_ERROR)
         quantiles = np.ascontiguousarray(learn(F, errors, weights))
-        if served is None:
-            ends = np.empty(quantiles.shape)
-            engine.learn_interval_ends(self.ends, errors, quantiles, weights, ends)
-        elif weights[0] > 0.0:
-            learn_ends(self.ends, errors[0], ends[0], weights[0])
+        ends = self._correct(engine, errors, quantiles, weights, served)
         lower, upper = self._by_level(ends)
         errors, unit = errors[:, np.newaxis], unit[:, np.newaxis]
         of_rows = (lower <= errors) & (errors <= upper), unit * (upper - lower)
@@ -128,7 +119,7 @@ class Offsets(Levels):
         if unit[0] > 0.0:
             ends = np.clip(self.quantiles.predict(F), *self.ends.limits)
             ends += self.ends.correction
-            nest(ends.T)
+            nest(ends.T, self.n_levels)
         has_errors = self.sizes.weights[UNIT] > 0.0
         offsets = _offsets(unit[:, np.newaxis], *self._by_level(ends), has_errors)
         return offsets, (unit, F, ends)
@@ -160,9 +151,6 @@ class Offsets(Levels):
         fresh = cls(2.0 * members[0].ends.level[members[0].n_levels :] - 1.0)
         start = fresh if start is None else start
         fresh._merge(members, start)
-        limits = np.stack([each.ends.limits for each in members])
-        limits = np.array([limits[:, 0].min(), limits[:, 1].max()])
-        fresh.ends = fresh.ends._replace(limits=limits)
         fitted = [m.quantiles for m in members if m.quantiles.__sklearn_is_fitted__()]
         if fitted:
             has_begun = start.quantiles.__sklearn_is_fitted__()
@@ -174,8 +162,6 @@ class Offsets(Levels):
         yield from super().invariants()
         yield "there are all running means", self.sizes.rates.shape == (len(RATES),)
         yield "means of sizes >= 0", self.sizes.means >= 0.0
-        limits = self.ends.limits
-        yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
         yield "each level has two ends", len(self.ends.level) == 2 * self.n_levels
 
 

@@ -293,37 +293,22 @@ class Engine(Protocol):
             Filled with the means before each row.
         """
 
-    def learn_interval_ends(self, ends, errors, quantiles, weights, out):
-        """Correct quantiles of errors, which are ends of intervals.
+    def learn_interval_ends(self, ends, errors, quantiles, weights, n_lower, out):
+        """Correct quantiles of errors: ends of intervals, or thresholds of sets.
 
         Parameters
         ----------
-        ends : IntervalEnds
+        ends : Corrections
             Changed.
         errors : ndarray of shape (n,)
         quantiles : ndarray of shape (n, n_ends)
             Predicted quantiles of the errors, C-contiguous.
         weights : ndarray of shape (n,)
             Rows of weight 0 are not learned.
+        n_lower : int
+            Number of lower ends, which come first.
         out : ndarray of shape (n, n_ends)
             Filled with the ends before each row.
-        """
-
-    def learn_set_thresholds(self, thresholds, scores, means, weights, out):
-        """Correct mean scores, which gives thresholds of sets of labels.
-
-        Parameters
-        ----------
-        thresholds : SetThresholds
-            Changed.
-        scores : ndarray of shape (n,)
-            Of the rows' labels.
-        means : ndarray of shape (n,)
-            Mean scores before each row.
-        weights : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
-        out : ndarray of shape (n, n_levels)
-            Filled with the thresholds before each row.
         """
 
     def compute_losses(self, loss, block, predictions, numbers):

@@ -23,10 +23,10 @@ from sklearn_scinol import (
     ScInOLRegressor,
 )
 from sklearn_scinol.config import current_engine
-from sklearn_scinol.conformal.offsets import Offsets
+from sklearn_scinol.conformal.offsets import STEP, Offsets
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.evaluation import progressive_validation
-from sklearn_scinol.learners.interval_ends import STEP, learn_ends
+from sklearn_scinol.learners.interval_ends import learn_ends
 from sklearn_scinol.mixtures.model import recorded_deviations
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
@@ -406,7 +406,7 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
     for r in range(n):
         scale = 0.0 if "outer" in kind else random.choice([0.0, 0.1, 1.0, 10.0])
         quantiles = np.sort(random.normal(size=(1, 2 * k)) * scale)
-        learn(offsets.ends, np.zeros(1), quantiles, np.zeros(1), out)
+        learn(offsets.ends, np.zeros(1), quantiles, np.zeros(1), k, out)
         assert (np.diff(out[0]) >= 0.0).all()
         target = float(np.clip(crossing_target(kind, out[0], r, random), -1.0, 1.0))
         waiting.append((target, quantiles, out[0].copy()))
@@ -417,7 +417,8 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
         if delay:
             learn_ends(offsets.ends, target, ends, c)
         else:
-            learn(offsets.ends, np.array([target]), quantiles, np.array([c]), out)
+            row = np.array([target]), quantiles, np.array([c])
+            learn(offsets.ends, *row, k, out)
         total, above = total + c, above + c * (target > ends)
         ties += c * (target == ends)
     range_, levels = np.diff(offsets.ends.limits), np.arange(1, k + 1)
@@ -439,7 +440,7 @@ def test_a_target_that_is_an_end_does_not_move_it(engine):
         before = ends.correction.copy()
         error = before[k] if error == "end" else error
         out = np.empty((1, 2))
-        learn(ends, np.array([error]), np.zeros((1, 2)), np.ones(1), out)
+        learn(ends, np.array([error]), np.zeros((1, 2)), np.ones(1), 1, out)
         assert_array_equal(out[0], before)
         assert_array_equal(ends.correction == before, [k == 0, k == 1])
 

@@ -24,7 +24,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     merge_models,
 )
-from sklearn_scinol.learners.set_thresholds import STEP
+from sklearn_scinol.conformal.thresholds import STEP
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 

@@ -18,7 +18,7 @@ from numpy import stack
 from ...blocks import run
 from .combination import learn_combination
 from .forest import learn_forest
-from .intervals import learn_error_sizes, learn_interval_ends, learn_set_thresholds
+from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows
 from .losses import compute_losses, norm
 from .matrices import inverse

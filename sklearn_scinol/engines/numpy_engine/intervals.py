@@ -1,9 +1,8 @@
-"""Sizes of errors, ends of prediction intervals and thresholds of sets, by row."""
+"""Sizes of errors, and ends of prediction intervals or of sets, by row."""
 
 import numpy as np
 
-from ...learners.interval_ends import learn_ends, learn_size, learn_weight, nest
-from ...learners.set_thresholds import learn_threshold
+from ...learners.interval_ends import learn_ends, learn_size, nest
 
 
 def learn_error_sizes(s, sizes, weights, out):
@@ -13,18 +12,10 @@ def learn_error_sizes(s, sizes, weights, out):
             learn_size(s, ..., size, c)
 
 
-def learn_interval_ends(s, errors, quantiles, weights, out):
+def learn_interval_ends(s, errors, quantiles, weights, n_lower, out):
     rows = zip(errors.tolist(), weights.tolist(), strict=True)
     for r, (error, c) in enumerate(rows):
         out[r] = np.clip(quantiles[r], *s.limits) + s.correction
-        nest(out[r])
+        nest(out[r], n_lower)
         if c > 0.0:
             learn_ends(s, error, out[r], c)
-
-
-def learn_set_thresholds(s, scores, means, weights, out):
-    rows = zip(scores.tolist(), means.tolist(), weights.tolist(), strict=True)
-    for r, (score, mean, c) in enumerate(rows):
-        np.maximum.accumulate(mean + s.correction, out=out[r])
-        if c > 0.0:
-            learn_threshold(s, ..., score, out[r], learn_weight(s, c))
