@@ -38,9 +38,9 @@ class Comparator:
     total_loss : float
         Weighted sum of the model's losses over all rows.
     gap : float
-        Upper bound on `total_loss` less the least total loss, but for rounding. Where
-        no `radius` limits the weights, of models whose predictions are in the quadratic
-        mean at most ten times as large.
+        Upper bound on `total_loss` less the least total loss of models within the
+        `radius` whose predictions are in the quadratic mean at most ten times as large,
+        but for rounding.
     """
 
     coef: np.ndarray = field(repr=False)

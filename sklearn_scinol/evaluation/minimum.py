@@ -20,10 +20,10 @@ from scipy.optimize import linprog, minimize
 MAX_ENTRIES = 20_000_000
 
 # Largest number of steps of L-BFGS.
-MAX_STEPS = 10_000
+MAX_STEPS = 3000
 
-# Without a ball: largest norm, relative to that of the weights found, of the weights
-# that the lower bound holds for.
+# Largest norm, relative to that of the weights found, of the weights that the lower
+# bound holds for; in a ball all if it is tight.
 REACH = 10.0
 
 # Number of folds of a sector of a ball, whose error is below 2e-8.
@@ -113,6 +113,21 @@ class Coordinates:
     def norms(self, weights):
         """Return the norms of weights, in units of the radius."""
         return np.linalg.norm(self.share * weights, axis=1, keepdims=True)
+
+    def reach(self, sums, weights):
+        """Return the largest product of sums and weights in a ball and within reach.
+
+        The ball limits weights of features in usual units, if any. Of features in huge
+        units, rounding of the sums alone would be more than their products.
+        """
+        reach = REACH * np.linalg.norm(weights)
+        found = [reach * np.linalg.norm(sums)]
+        for smallest in (0.0, 1e-6) if self.in_ball else ():
+            limited = self.share > smallest
+            in_ball = sums[:, limited] / self.share[limited]
+            rest = reach * np.linalg.norm(sums[:, ~limited])
+            found.append(np.linalg.norm(in_ball, axis=1).sum() + rest)
+        return min(found)
 
     def orthogonal(self, c):
         """Return rows, if they are few, in orthogonal columns, and their basis."""
@@ -205,9 +220,7 @@ class Problem:
         v, x = found.eqlin.marginals[np.newaxis, :m], found.x[: len(rows)]
         if in_ball:
             v = v / np.maximum(self.columns.norms(v), 1.0)
-            left = np.linalg.norm(x @ A / share)
-        else:
-            left = REACH * np.linalg.norm(x @ A) * np.linalg.norm(v)
+        left = self.columns.reach((x @ A)[np.newaxis], v)
         return v, -(c @ (x * kinks) + left) / n
 
     # Smooth losses.
@@ -251,11 +264,9 @@ class Problem:
         u, _ = weights(found.x.reshape(self.shape[0], -1))
         P = Z @ u.T
         slopes = self.c * self._slopes(P)
-        if in_ball:
-            left = np.linalg.norm(slopes.T @ self.Z / share, axis=1).sum()
-        else:
-            left = REACH * np.linalg.norm(slopes.T @ Z) * np.linalg.norm(u)
-        return u @ basis.T, self._total(P) - (slopes * P).sum() - left
+        v, left = u @ basis.T, REACH * np.linalg.norm(slopes.T @ Z) * np.linalg.norm(u)
+        left = min(left, self.columns.reach(slopes.T @ self.Z, v))
+        return v, self._total(P) - (slopes * P).sum() - left
 
     def _slopes(self, P):
         if not self.loss.joint:

@@ -154,6 +154,16 @@ def test_balls_around_the_minimum(loss, share):
     assert share < 1 or ball.total_loss <= free.total_loss + allowed
 
 
+@pytest.mark.parametrize("radius", [1.0, 1e9])
+@every_loss
+def test_balls_and_huge_units(loss, radius):
+    """Of which the ball limits some weights, and rounding others."""
+    X, y = noisy(loss)
+    X = X * [1.0, 1e200, 1.0, 1e-200, 1.0]
+    best = best_comparator(X, y, loss=loss, radius=radius)
+    assert best.gap <= 2e-6 * of_zero(X, y, loss)
+
+
 @pytest.mark.parametrize(
     ("loss", "radius"),
     [(loss, None) for loss in LOSS_NAMES] + [("log_loss", 0.5), ("huber", 0.5)],
