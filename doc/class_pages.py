@@ -13,7 +13,7 @@ GROUPS = {
         *("kernel", "gamma", "degree", "coef0", "kernel_params", "max_support"),
     ),
     "How it learns": (
-        *("algorithm", "switching", "learning_rate", "initial_wealth"),
+        *("algorithm", "learning_rate", "initial_wealth"),
         *("prior_scale", "forgetting", "beta", "tuning", "a", "delta", "normalizer"),
         *("vovk", "moderate", "average"),
     ),

@@ -64,10 +64,6 @@ class MixtureEstimator(Additive, _BaseComposition):
         Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
         leaves one out. None stands for the default experts, see
         :doc:`/user_guide/mixtures`.
-    switching : bool, default=True
-        Whether the weights follow an expert that becomes the best later on, as those of
-        :class:`~sklearn_scinol.experts.FixedShare`. False compares sums of losses over
-        all rows, as :class:`~sklearn_scinol.experts.AdaHedge`.
     exclude : list or tuple of str, default=()
         Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
         "second_order", "random_features", "neighbors", "forest", "additive" and
@@ -106,7 +102,6 @@ class MixtureEstimator(Additive, _BaseComposition):
     _own_constraints = {
         "estimators": [list, None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
-        "switching": ["boolean"],
         "exclude": [list, tuple],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [
@@ -153,7 +148,6 @@ class MixtureEstimator(Additive, _BaseComposition):
             loss,
             self._n_outputs(loss),
             max(self._n_classes, 2) if is_classifier(self) else None,
-            switching=self.switching,
             pooling=self._why_no_pools(loss, len(chosen)) is None,
         )
 
@@ -491,7 +485,6 @@ class MixtureEstimator(Additive, _BaseComposition):
         Returns
         -------
         bound : float
-            Infinite for any switches if `switching` is False.
 
         Raises
         ------

@@ -58,7 +58,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     With log loss the mean of `K` experts is charged at most :math:`\ln 5 K` more than
     any of them, and the mixture with pools :math:`\ln 10` more than that mean, whatever
     the data: 6.7 in sum for 16 experts. With a hinge, scores of experts are clipped to
-    between -1 and 1 if `switching`. :doc:`/user_guide/mixtures` says how the default
+    between -1 and 1. :doc:`/user_guide/mixtures` says how the default
     experts were chosen, and what is guaranteed.
 
     References
@@ -116,7 +116,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         estimators: list[tuple[str, Any]] | None = None,
         *,
         loss: ClassificationLoss = "log_loss",
-        switching: bool = True,
         exclude: list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -134,7 +133,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     ) -> None:
         self.estimators = estimators
         self.loss = loss
-        self.switching = switching
         self.exclude = exclude
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

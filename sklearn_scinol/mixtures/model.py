@@ -26,7 +26,6 @@ from ..models.linear import MAX_FLOAT
 from ..models.session import predict_few, prepare
 from ..models.shared_block import SharedBlock
 from ..views import dense_view_of
-from .adahedge import AdaHedge
 from .expert import (
     CHUNK_ROWS,
     Expert,
@@ -87,8 +86,6 @@ class MixtureModel(Model):
         Number of outputs.
     n_classes : int or None
         See :class:`MixingScale`.
-    switching : bool
-        Whether weights are learned by fixed share instead of AdaHedge.
     pooling : bool
         Whether there is a second level.
 
@@ -101,10 +98,10 @@ class MixtureModel(Model):
         Whether some experts see the dense view of :class:`TableRows`.
     are_pooled : list of bool
         Which experts the pools have.
-    hedges : list of FixedShare or AdaHedge
+    hedges : list of FixedShare
         One for each set of weights.
     target_range : TargetRange or None
-        The range that predictions are clipped to, when weights can switch.
+        The range that predictions are clipped to, where their mean is taken.
     clipping : ndarray of shape (n_hedges, 1 + n_experts)
         For each set of weights, at most how much more experts in turn were charged than
         they would have been unclipped; and the sum of the losses of each expert as it
@@ -128,9 +125,7 @@ class MixtureModel(Model):
     #: Whether the state has the layout for sparse rows.
     _is_for_sparse: bool | None = None
 
-    def __init__(
-        self, estimators, loss, n_outputs, n_classes, *, switching, pooling=False
-    ):
+    def __init__(self, estimators, loss, n_outputs, n_classes, *, pooling=False):
         super().__init__(loss, n_outputs)
         self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
         self.n_jobs = None
@@ -140,24 +135,19 @@ class MixtureModel(Model):
         ]
         self.has_dense_view = any(each.sees_dense_view for each in self.experts)
         self.are_pooled = [expert.is_pooled for expert in self.experts]
-        algorithm = AdaHedge
         self.target_range = None
         self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
-        if switching:
-            algorithm = partial(
-                FixedShare, learning_rate=self.mixing_scale.learning_rate
-            )
-            if self.mixing_scale.kind == "mean":
-                new = TargetRange.of_signs if n_classes else TargetRange.unknown
-                self.target_range = new(n_outputs)
+        if self.mixing_scale.kind == "mean":
+            new = TargetRange.of_signs if n_classes else TargetRange.unknown
+            self.target_range = new(n_outputs)
         n_hedges = 1 if self.mixing_scale.shares_weights else n_outputs
-        self.hedges = [algorithm(len(estimators)) for _ in range(n_hedges)]
+        rate = self.mixing_scale.learning_rate
+        self.hedges = [FixedShare(len(estimators), rate) for _ in range(n_hedges)]
         self.clipping = np.zeros((n_hedges, 1 + len(estimators)))
         self.levels = []
         if pooling:
-            level = sum(self.are_pooled), algorithm
             self.levels = [
-                SecondLevel(self.mixing_scale.of_weights(k), *level)
+                SecondLevel(self.mixing_scale.of_weights(k), sum(self.are_pooled))
                 for k in range(n_hedges)
             ]
         self.points, self.curve, self.level_curve = [], [], []
@@ -617,7 +607,6 @@ class MixtureModel(Model):
             self.loss,
             self.n_outputs,
             self.mixing_scale.n_classes,
-            switching=isinstance(self.hedges[0], FixedShare),
             pooling=bool(self.levels),
         )
 

@@ -57,7 +57,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
 
     Notes
     -----
-    If `switching`, predictions of experts are clipped to near the range of the targets
+    Predictions of experts are clipped to near the range of the targets
     so far, so that an expert that has gone wild costs little more than that range. They
     may be beyond all targets as far as three of the last 32 targets were.
     `regret_bound_` includes what experts were charged more because they were clipped.
@@ -106,7 +106,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         loss: RegressionLoss = "absolute_error",
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
-        switching: bool = True,
         exclude: list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
@@ -124,7 +123,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile
-        self.switching = switching
         self.exclude = exclude
         self.clip_ratio = clip_ratio
         self.max_iter = max_iter

@@ -13,6 +13,7 @@ from ..models.pool import (
     PoolModel,
 )
 from ..transforms.targets import TargetTransform
+from .fixed_share import FixedShare
 
 #: Parameters of the pools: the variance of the weights before the first row, and the
 #: share of the past that is forgotten with each row.
@@ -37,19 +38,17 @@ class SecondLevel(Part):
     mixing_scale : MixingScale
         Of the mixture.
     n_experts : int
-    new_weights : callable
-        Returns a :class:`FixedShare` or :class:`AdaHedge` for a number of experts.
 
     Attributes
     ----------
     pools : list of PoolModel
-    hedge : FixedShare or AdaHedge
+    hedge : FixedShare
         The weights of first level and pools.
     errors : TargetTransform or None
         Scale of the first level's errors, in regression.
     """
 
-    def __init__(self, mixing_scale, n_experts, new_weights):
+    def __init__(self, mixing_scale, n_experts):
         self.mixing_scale = mixing_scale
         self.n_experts = n_experts
         loss, n_features, self.errors = Logistic(), 1 + n_experts, None
@@ -58,7 +57,7 @@ class SecondLevel(Part):
             unit_free = bool(np.isfinite(loss.lipschitz))
             self.errors = TargetTransform(1, unit_free=unit_free)
         self.pools = [PoolModel(loss, n_features, *each) for each in POOLS]
-        self.hedge = new_weights(2 * len(POOLS))
+        self.hedge = FixedShare(2 * len(POOLS), mixing_scale.learning_rate)
 
     @property
     def weights(self):
@@ -206,8 +205,8 @@ class SecondLevel(Part):
     def merged(cls, shards):
         """Merge second levels that learned disjoint rows."""
         start = shards.start
-        merged = cls(start.mixing_scale, start.n_experts, lambda _: start.hedge)
-        merged.hedge = type(start.hedge)._merged(shards.map(lambda each: each.hedge))
+        merged = cls(start.mixing_scale, start.n_experts)
+        merged.hedge = FixedShare._merged(shards.map(lambda each: each.hedge))
         for k in range(len(merged.pools)):
             pools = shards.map(lambda each, k=k: each.pools[k])
             merged.pools[k] = PoolModel.merged(pools)

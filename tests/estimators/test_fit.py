@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import log_loss
 from sklearn.metrics.pairwise import rbf_kernel
 from support.comparisons import assert_identical, learned
-from support.registry import WITH_EPOCHS, algorithms, as_given, has, thoroughly
+from support.registry import WITH_EPOCHS, algorithms, as_given, has
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -358,23 +358,14 @@ def test_mixtures_hold_out_no_class_of_a_single_row():
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("estimator", "switching"),
-    [
-        (HedgeClassifier, True),
-        (HedgeRegressor, False),
-        *thoroughly((HedgeClassifier, False), (HedgeRegressor, True)),
-    ],
-)
-def test_weights_learn_new_rows_only(estimator, switching):
+@pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
+def test_weights_learn_new_rows_only(estimator):
     """Seen before: weights of the experts that remember best what they have learned."""
     X = rows(60)
     y = noisy(estimator(), X)
 
     def fit(**parameters):
-        return estimator(
-            switching=switching, shuffle=False, random_state=0, **parameters
-        ).fit(X, y)
+        return estimator(shuffle=False, random_state=0, **parameters).fit(X, y)
 
     one, three = fit(max_iter=1, tol=None), fit(max_iter=3, tol=None)
     assert_array_equal(three.weights_, one.weights_)

@@ -287,7 +287,6 @@ def states(model):
 MODELS = {
     "linear": ScInOLRegressor(scale=True, standardize_target=True, average=2),
     "mixture": HedgeRegressor(),
-    "mixture by AdaHedge": HedgeRegressor(switching=False),
     "combination": DFEGRegressor(kernel="rbf"),
     "combination of sparse rows": DFEGRegressor(kernel="rbf"),
 }
@@ -331,11 +330,6 @@ BREAKING = {
             lambda m: m.experts[1].estimator._model.fields.fill(-1.0),
             "first is at most the largest",
         ),
-    ],
-    "mixture by AdaHedge": [
-        (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
-        (lambda m: m.hedges[0]._state.lead.fill(-1.0), "lead >= 0"),
-        (lambda m: m.hedges[0]._state.lead.fill(1.0), "an expert leads"),
     ],
     "combination": [
         (lambda m: m.support.rows.fill(0), "no row is stored twice"),

@@ -40,7 +40,6 @@ OTHER_MODELS = {
     "neighbors": OnlineKNeighborsClassifier(3, window=20),
     "forest": MondrianForestClassifier(2, random_state=0),
     "mixture": HedgeClassifier(),
-    "mixture, AdaHedge": HedgeClassifier(switching=False, exclude=["forest"]),
     "mixture, hinge": HedgeClassifier(loss="hinge"),
 }
 

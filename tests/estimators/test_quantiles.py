@@ -52,7 +52,7 @@ OTHERS = [
         loss="quantile", algorithm="kernel_gd", kernel="laplacian", average=9
     ),
     HedgeRegressor(loss="quantile"),
-    HedgeRegressor(loss="quantile", switching=False, exclude=["pools"]),
+    HedgeRegressor(loss="quantile", exclude=["pools"]),
 ]
 
 

@@ -102,7 +102,6 @@ FAMILIES = {
     "mixture of sparse rows": (HedgeClassifier(), sparse_rows),
     "mixture of a few": (HedgeRegressor(FEW), dense),
     "mixture of others": (HedgeClassifier(FOREIGN), dense),
-    "mixture by AdaHedge": (HedgeRegressor(FEW[:2], switching=False), dense),
     "mixture in threads": (HedgeRegressor(FEW[:2], n_jobs=2), dense),
     "mixture of new classes": (HedgeClassifier(**ADDS), dense),
     "dicts": (make_online_pipeline(clone(ENCODER), ScInOLClassifier()), table),

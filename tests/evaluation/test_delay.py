@@ -151,7 +151,7 @@ MODELS = {
     "neighbors": OnlineKNeighborsClassifier(window=20),
     "forest": MondrianForestClassifier(random_state=0),
     "mixture": HedgeClassifier(),
-    "AdaHedge": HedgeClassifier(switching=False, exclude=["pools"]),
+    "without pools": HedgeClassifier(exclude=["pools"]),
     "regression": HedgeRegressor(),
     "foreign expert": HedgeClassifier(FOREIGN),
     "pipeline": make_online_pipeline(OnlineScaler(), ScInOLClassifier()),

@@ -130,12 +130,11 @@ def clipped(p, y, c):
 
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
-@pytest.mark.parametrize("switching", [True, False], ids=["switching", "fixed"])
 @pytest.mark.parametrize(
     ("loss", "n_outputs"),
     [("log_loss", 1), ("log_loss", 3), ("absolute_error", 1), ("squared_error", 1)],
 )
-def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
+def test_agrees_with_reference(loss, n_outputs, weighted, engine):
     X, y = stream(loss, n_outputs)
     c = weights_of_rows(len(y)) if weighted else np.ones(len(y))
     classifies = loss == "log_loss"
@@ -143,7 +142,7 @@ def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
     make = HedgeClassifier if classifies else HedgeRegressor
     if not classifies:
         experts = [(name, expert.set_params(loss=loss)) for name, expert in experts]
-    keywords = {"loss": loss, "switching": switching}
+    keywords = {"loss": loss}
     first = charged(make(experts, exclude=["pools"], **keywords), X, y, c)
     alone = [make([expert], exclude=["pools"], **keywords) for expert in experts]
     said = np.array([charged(each, X, y, c) for each in alone])
@@ -156,24 +155,21 @@ def test_agrees_with_reference(loss, n_outputs, switching, weighted, engine):
         losses = -np.log(of_levels[:, np.arange(len(y)), y])
     else:
         pooled = expected_of_numbers(said, first, y, c, loss)
-        pooled = clipped(pooled, y, c) if switching else pooled
+        pooled = clipped(pooled, y, c)
         of_levels = np.array([first, *pooled])
         losses = np.abs(of_levels - y)
         losses = losses**2 / 2 if loss == "squared_error" else losses
     # Rounding must not decide which is the best where losses are equal.
     of_first = losses[:1].repeat(4, axis=0)
     losses = np.where(np.isclose(losses, of_first, rtol=1e-12), of_first, losses)
-    reference = naive_hedge.AdaHedge(6)
-    if switching:
-        reference = naive_hedge.FixedShare(6, 1 if classifies else None)
+    reference = naive_hedge.FixedShare(6, 1 if classifies else None)
     expected = []
     for r, of_row in enumerate(losses.T):
         w = np.array([float(w_k) for w_k in reference.weights()])
         w = np.array([sum(w[:3]), *w[3:]])
         expected.append(np.tensordot(w, of_levels[:, r], 1))
         if c[r] > 0:
-            rounds = of_row[[0, 0, 0, 1, 2, 3]]
-            reference.update(*((rounds, c[r]) if switching else (rounds * c[r],)))
+            reference.update(of_row[[0, 0, 0, 1, 2, 3]], c[r])
     expected = np.log(expected) if classifies else np.array(expected)
     assert_close(actual, expected, 1e-9)
     assert_allclose(model.pool_weights_.sum(), 1.0)

@@ -218,7 +218,6 @@ def test_chunks_do_not_matter(case, container, engine):
 
 OTHERS = {
     "mixture": HedgeClassifier(),
-    "adahedge": HedgeClassifier(switching=False),
     "mixture of mixtures": HedgeClassifier([("default", HedgeClassifier())]),
     "standardised": OnlineNewtonClassifier(forgetting=0.01),
     "random features": OnlineNewtonClassifier(random_features=5, random_state=0),

@@ -137,9 +137,8 @@ FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0
 MIXED = {
     "log odds": HedgeClassifier(),
     "scores": HedgeClassifier(loss="hinge"),
-    "AdaHedge": HedgeClassifier(switching=False),
     "regression": HedgeRegressor(),
-    "squares": HedgeRegressor(loss="squared_error", switching=False),
+    "squares": HedgeRegressor(loss="squared_error"),
     "teams": HedgeClassifier(exclude=["additive", "second_order"]),
     "foreign": HedgeClassifier(FOREIGN),
     "other losses": HedgeClassifier(

@@ -503,7 +503,6 @@ PARAMETERS = {
     "fit_intercept": [True, False],
     "average": [True, 2, 10],
     "shuffle": [True, False],
-    "switching": [True, False],
     "exclude": [(), ["second_order"], ["pools", "forest"]],
     "warm_start": [True, False],
     "max_iter": [1, 2, 5],

@@ -157,7 +157,6 @@ KINDS = {
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
     "additive": Kind(ScInOLClassifier(additive=True, interactions=True), 3),
-    "hedge-adahedge": Kind(HedgeClassifier(switching=False)),
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
