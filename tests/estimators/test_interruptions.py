@@ -71,8 +71,8 @@ TEAM = [
     ("fast", BaselineRegressor("adaogd", learning_rate=1.0)),
 ]
 KINDS = {
-    "one dense row": (ScInOLRegressor(), np.array, 1),
-    "dense rows": (ScInOLRegressor(center=False), np.array, 40),
+    "one dense row": (ScInOLRegressor(center=False), np.array, 1),
+    "dense rows": (ScInOLRegressor(), np.array, 40),
     "averages": (AdaImplicitRegressor(average=True, radius=1.0), np.array, 40),
     "standardised": (
         BaselineRegressor("adagrad", scale=True, standardize_target=True),

@@ -15,7 +15,7 @@ from sklearn.datasets import (
 from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import weights
 from support.naive import Weights, relative_to_means
-from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, compiled, thinned
+from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, thinned
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -295,8 +295,6 @@ def test_weights_in_all_units(seed):
     assert n_same == np.flatnonzero(learned)[changes[0] + 1]
 
 
-@pytest.mark.cases(1)
-@compiled
 @pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_chunks_where_weights_begin_to_differ(algorithm, container, engine):
