@@ -8,8 +8,8 @@ from sklearn.base import is_classifier
 
 from ._typing import Labels
 from .conformal.regressor import OnlineConformalRegressor
-from .estimators.base import OnlineEstimator
 from .estimators.labels import as_indicators, is_multilabel
+from .estimators.online_estimator import OnlineEstimator
 from .estimators.rehearsal import compile_loops
 from .preprocessing.stream import StreamTransformer
 

@@ -35,7 +35,7 @@ from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
 from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
 from .mixtures.expert import Expert
-from .mixtures.model import MixtureModel
+from .mixtures.mixture_model import MixtureModel
 from .models import (
     additive,
     forest,

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 import sklearn_scinol
 from sklearn_scinol import config_context
-from sklearn_scinol.estimators.base import OnlineEstimator
+from sklearn_scinol.estimators.online_estimator import OnlineEstimator
 from sklearn_scinol.mixtures import default_experts
 from sklearn_scinol.models import linear
 

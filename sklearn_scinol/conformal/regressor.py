@@ -24,7 +24,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.regressor import MAX_TARGET, check_size
 from ..estimators.row_by_row import RowByRow
-from ..mixtures.model import recorded_deviations
+from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of

@@ -24,8 +24,7 @@ from .._typing import (
     available_if,
 )
 from ..losses import CLASSIFICATION, JOINT
-from ..models.base import Chunk
-from .base import OnlineEstimator
+from ..models.model import Chunk
 from .class_weights import ClassWeightMixin
 from .labels import (
     as_indicators,
@@ -36,6 +35,7 @@ from .labels import (
     merge_classes,
     spread_counts,
 )
+from .online_estimator import OnlineEstimator
 from .rehearsal import compile_once, is_rehearsal
 
 

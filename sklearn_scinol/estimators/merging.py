@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._shards import START_IS_NEWER, Origins, Shards, origins_of
-from ..models.base import align_columns
+from ..models.model import align_columns
 
 
 class MergingMixin:

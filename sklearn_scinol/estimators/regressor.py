@@ -15,7 +15,7 @@ from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..losses import REGRESSION, Quantile
 from ..losses.methods import is_by_output
-from .base import OnlineEstimator
+from .online_estimator import OnlineEstimator
 from .parameters import PROBABILITIES
 from .validation import are_finite
 

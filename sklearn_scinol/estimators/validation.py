@@ -16,7 +16,7 @@ from .._hyperparameters import with_plain_numbers
 from .._validation import NamedChunk, add_advice, check_not_masked, check_sparse_indices
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
-from ..models.base import Chunk
+from ..models.model import Chunk
 from ..tables.frames import check_not_missing
 
 # scikit-learn 1.9 refuses weights that are all zero unless this is passed.

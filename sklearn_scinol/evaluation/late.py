@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing, check_consistent_length
 from sklearn.utils.validation import _num_samples
 
 from .._validation import without_names
-from ..estimators.base import OnlineEstimator
+from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.row_by_row import chunk_of, row_of
 from ..views import dense_view_of
 from .scores import _Rows

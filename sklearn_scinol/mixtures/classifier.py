@@ -12,8 +12,8 @@ from ..estimators.neighbors import OnlineKNeighborsClassifier
 from ..estimators.online_newton import OnlineNewtonClassifier
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.scinol import ScInOLClassifier
-from .base import MixtureEstimator
 from .default_experts import MAX_CLASSES, Family
+from .mixture_estimator import MixtureEstimator
 
 
 @inherit_descriptions

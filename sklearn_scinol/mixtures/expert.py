@@ -10,12 +10,12 @@ from .._state import Part
 from ..blocks import Block, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.base import OnlineEstimator
+from ..estimators.online_estimator import OnlineEstimator
 from ..losses import as_targets, identity
 from ..losses.methods import is_by_output
-from ..models.base import Chunk, Model, ordered_blocks
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
+from ..models.model import Chunk, Model, ordered_blocks
 from ..views import dense_view_of
 
 #: An estimator from elsewhere predicts this many rows at once, then learns them.

@@ -16,8 +16,8 @@ from ..estimators.online_newton import OnlineNewtonRegressor
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.regressor import OnlineRegressor, with_quantiles
 from ..estimators.scinol import ScInOLRegressor
-from .base import MixtureEstimator
 from .default_experts import Family
+from .mixture_estimator import MixtureEstimator
 
 
 @inherit_descriptions

@@ -10,8 +10,8 @@ from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms import bins
-from .base import at_once
 from .linear import LinearModel
+from .model import at_once
 
 
 def new_bins(n_features, is_fine):

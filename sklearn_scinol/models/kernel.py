@@ -15,8 +15,8 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.ranges import check_values
-from .base import Learned
 from .growing import GrowingArray, GrowingSparseArray
+from .model import Learned
 from .online import OnlineModel
 
 # Largest number of kernels of a block with the support vectors (8 MB).

@@ -14,7 +14,8 @@ from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import (
+from .linear_state import MAX_FLOAT, LinearState
+from .model import (
     BLOCK_ROWS,
     MAX_SAFE_VALUE,
     Learned,
@@ -22,7 +23,6 @@ from .base import (
     dense_rows,
     ordered_blocks,
 )
-from .linear_state import MAX_FLOAT, LinearState
 from .session import Session, prepare
 
 # Largest number of entries of a block, which may be copied (8 MB).

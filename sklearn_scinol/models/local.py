@@ -12,7 +12,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
-from .base import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
+from .model import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
 from .session import Session, prepare
 
 # Largest number of entries of a block of rows, which may be copied (8 MB).

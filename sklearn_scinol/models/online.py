@@ -10,7 +10,7 @@ from .._invariants import floats, is_count, is_number, parameters, same_structur
 from .._portable import MAX_WEALTH, TINY
 from ..blocks import Predictions, State, Task
 from ..learners.interface import traits
-from .base import Model
+from .model import Model
 
 
 class Origins(NamedTuple):

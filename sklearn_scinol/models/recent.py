@@ -7,7 +7,7 @@ import numpy as np
 from .._invariants import finite, floats, is_count
 from .._state import Part, as_writable
 from ..blocks import SIDE_BY_SIDE, Recent
-from .base import MAX_ROWS
+from .model import MAX_ROWS
 
 
 class RecentRows(Part):

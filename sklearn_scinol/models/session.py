@@ -27,7 +27,7 @@ from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
 from ..views import TableRows
-from .base import MAX_SAFE_VALUE
+from .model import MAX_SAFE_VALUE
 
 # Minimum number of entries that a sparse row has space for.
 MIN_CAPACITY = 64

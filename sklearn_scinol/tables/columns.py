@@ -12,7 +12,7 @@ import numpy as np
 
 from ..transforms.bins import FeatureBins
 from ..transforms.standard import StandardTransform
-from .base import ColumnGroup, Encoded, Hashed, Keys, keys_of_values
+from .column_group import ColumnGroup, Encoded, Hashed, Keys, keys_of_values
 from .frames import Column, is_missing_value
 from .kinds import parse_boolean, parse_date, parse_number, parse_text, parse_time
 from .strings import Strings

@@ -8,7 +8,7 @@ from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from .._invariants import floats, is_number
 from .._state import Part
 from ..transforms.target_means import TargetMeans
-from .base import keys_of_values
+from .column_group import keys_of_values
 from .columns import GROUPS
 from .frames import check_not_missing
 from .strings import unique

@@ -9,7 +9,7 @@ from .._invariants import is_count, same_structure
 from .._state import Part
 from ..blocks import Entries
 from ..transforms.placement import Moves
-from .base import Hashed, key_of_text, keys_of_values
+from .column_group import Hashed, key_of_text, keys_of_values
 from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS

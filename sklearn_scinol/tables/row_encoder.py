@@ -16,7 +16,7 @@ import numpy as np
 
 from .._state import checkpoint, make_writable
 from ..transforms.units import MAX_IN_UNITS
-from .base import keys_of_values
+from .column_group import keys_of_values
 from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
 from .kinds import parse_boolean, parse_number, parse_text
 from .strings import Strings

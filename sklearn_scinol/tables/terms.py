@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import keys_of_values
+from .column_group import keys_of_values
 from .columns import (
     HOURS,
     MONTHS,

@@ -27,7 +27,7 @@ from sklearn_scinol.conformal.offsets import STEP, Offsets
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.learners.interval_ends import learn_ends
-from sklearn_scinol.mixtures.model import recorded_deviations
+from sklearn_scinol.mixtures.mixture_model import recorded_deviations
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
 

@@ -17,8 +17,8 @@ from sklearn_scinol.blocks import (
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.learners import ScInOL2
 from sklearn_scinol.losses import Huber
-from sklearn_scinol.models.base import Chunk
 from sklearn_scinol.models.linear import LinearModel
+from sklearn_scinol.models.model import Chunk
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.models.base import Chunk
+from sklearn_scinol.models.model import Chunk
 
 REGRESSORS = [e for e in WITH_EPOCHS if not is_classifier(e())]
 STANDARDIZING = [e for e in REGRESSORS if has(e, "center")]

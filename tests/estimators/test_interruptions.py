@@ -48,7 +48,7 @@ from sklearn_scinol._locks import Locks
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.mixtures import expert, parallel
-from sklearn_scinol.mixtures import model as mixture_model
+from sklearn_scinol.mixtures import mixture_model as mixture_model
 from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (

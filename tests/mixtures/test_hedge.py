@@ -48,8 +48,12 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
-from sklearn_scinol.mixtures import base, classifier, default_experts, expert
-from sklearn_scinol.mixtures import model as mixture
+from sklearn_scinol.mixtures import (, mixture_estimator
+    classifier,
+    default_experts,
+    expert,
+)
+from sklearn_scinol.mixtures import mixture_model as mixture, mixture_estimator
 from sklearn_scinol.mixtures.expert import Expert
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.transforms import bins
@@ -505,7 +509,7 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
 
 def test_classes_that_are_too_many_for_experts(monkeypatch):
     """They are refused in the middle of a stream."""
-    for module in base, classifier, default_experts:
+    for module in mixture_estimator, classifier, default_experts:
         monkeypatch.setattr(module, "MAX_CLASSES", 4)
     monkeypatch.setattr(default_experts, "MAX_FOURIER_CLASSES", 4)
     X, y = np.eye(6, 3), np.arange(6)

@@ -21,7 +21,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
-from sklearn_scinol.models.base import Chunk, at_once
+from sklearn_scinol.models.model import Chunk, at_once
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)

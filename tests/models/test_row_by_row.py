@@ -34,7 +34,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.mixtures.model import MixtureModel
+from sklearn_scinol.mixtures.mixture_model import MixtureModel
 from sklearn_scinol.models.session import Session
 
 

@@ -586,7 +586,7 @@ MESSAGE = "Trying to unpickle estimator ScInOLClassifier from version 0.0.1 when
 def of_another_version(monkeypatch, write):
     """What is written for a model by another version."""
     with monkeypatch.context() as patch:
-        for module in sklearn_scinol, sklearn_scinol.estimators.base:
+        for module in sklearn_scinol, sklearn_scinol.estimators.online_estimator:
             patch.setattr(module, "__version__", "0.0.1")
         return write(fitted())
 

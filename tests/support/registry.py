@@ -31,7 +31,7 @@ from sklearn.base import is_classifier
 
 import sklearn_scinol
 from sklearn_scinol import baselines, learners
-from sklearn_scinol.estimators.base import OnlineEstimator
+from sklearn_scinol.estimators.online_estimator import OnlineEstimator
 from sklearn_scinol.learners import interface
 from support import naive
 

@@ -18,11 +18,11 @@ from .._shards import merge
 from ..blocks import Block
 from ..config import current_engine
 from ..engines import get_engine
-from ..estimators.base import OnlineEstimator
+from ..estimators.online_estimator import OnlineEstimator
 from ..losses import identity
 from ..losses.methods import is_by_output
-from ..models.base import Learned, Model, ordered_blocks
 from ..models.linear import MAX_FLOAT
+from ..models.model import Learned, Model, ordered_blocks
 from ..models.session import predict_few, prepare
 from ..models.shared_block import SharedBlock
 from ..views import dense_view_of

@@ -29,7 +29,7 @@ from ..models.local import LocalModel
 from ..models.random_features import RandomFeaturesModel
 from .default_experts import EXCLUDED, KINDS, MAX_CLASSES, FoundKind, default_experts
 from .display import ExpertWeightsDisplay
-from .model import MixtureModel
+from .mixture_model import MixtureModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
