@@ -162,7 +162,12 @@ def compute_partition(values, part, tasks, others):
     """Compute a partition by its own tasks, given the values of others."""
     from dask.core import get
 
-    return get(tasks, part, dict(zip(others, values, strict=True)))
+    values = dict(zip(others, values, strict=True))
+    keys = part if isinstance(part, list) else [part]
+    own = [key for key in keys if key in tasks]
+    values.update(zip(own, get(tasks, own, dict(values)), strict=True))
+    chunk = [values[key] for key in keys]
+    return chunk if isinstance(part, list) else chunk[0]
 
 
 def _graph(collections):
