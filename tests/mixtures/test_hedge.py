@@ -48,12 +48,13 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.experts import ExpertWeightsDisplay
-from sklearn_scinol.mixtures import (, mixture_estimator
+from sklearn_scinol.mixtures import (
     classifier,
     default_experts,
     expert,
+    mixture_estimator,
 )
-from sklearn_scinol.mixtures import mixture_model as mixture, mixture_estimator
+from sklearn_scinol.mixtures import mixture_model as mixture
 from sklearn_scinol.mixtures.expert import Expert
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.transforms import bins
