@@ -186,6 +186,10 @@ def as_writable(array, order=None):
     return np.require(array, requirements=[*(order or ""), "A", "W", "E"])
 
 
+class NeedsRoom(Exception):
+    """Rows need more room than the arrays of a state have."""
+
+
 class UndoLog(list):
     """Record of what a state was before each change."""
 

@@ -184,9 +184,7 @@ class TreeRoom(NamedTuple):
 class TreeLog(NamedTuple):
     """Nodes and boxes of a forest as they were before they changed."""
 
-    counts: (
-        np.ndarray
-    )  # int64, (4,): of nodes, of boxes; is it needed, are trees broken
+    counts: np.ndarray  # int64, (5,), see learners/mondrian_tree.py
     nodes: np.ndarray  # int32, (n, 2), trees and slots
     numbers: np.ndarray
     odds: np.ndarray

@@ -21,7 +21,7 @@ from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_c
 from ..estimators.row_by_row import RowByRow
 from ..mixtures.classifier import HedgeClassifier
 from ..tables.frames import check_not_missing
-from .base import ConformalEstimator
+from .conformal_estimator import ConformalEstimator
 from .row_by_row import ConformalRows
 from .thresholds import Thresholds, log_odds_against
 

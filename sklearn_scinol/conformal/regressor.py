@@ -28,7 +28,7 @@ from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
-from .base import ConformalEstimator
+from .conformal_estimator import ConformalEstimator
 from .offsets import Offsets
 from .row_by_row import ConformalRows
 

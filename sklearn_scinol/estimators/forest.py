@@ -25,6 +25,9 @@ MAX_NODES = 2**16
 #: Maximum number of bounds of the first nodes of all trees: 2 GiB.
 MAX_BOUNDS = 2**28
 
+#: Smaller numbers of rows in advance make probabilities that round to 0.
+MIN_DIRICHLET = 1e-10
+
 POSITIVE = Interval(Real, 0.0, None, closed="neither")
 
 
@@ -109,8 +112,8 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
     step : float, default=1.0
         Factor of losses in the weights of prunings, see Notes.
     dirichlet : float, default=None
-        Number of rows that each class has in advance in each node; None stands for
-        ``0.5 / n_classes``. The literature's is 0.5.
+        Number of rows that each class has in advance in each node, at least 1e-10; None
+        stands for ``0.5 / n_classes``. The literature's is 0.5.
 
     See Also
     --------
@@ -151,7 +154,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
 
     _parameter_constraints: dict = {
         **_Forest._own_constraints,
-        "dirichlet": [POSITIVE, None],
+        "dirichlet": [Interval(Real, MIN_DIRICHLET, None, closed="left"), None],
         **{
             name: OnlineClassifier._parameter_constraints[name]
             for name in ("class_weight", "new_classes")

@@ -305,7 +305,6 @@ def ball_constraints(share, n):
     rows.append({norms[0]: 1.0})
     entries = [(i, j, a) for i, row in enumerate(rows) for j, a in row.items()]
     i, j, factors = zip(*entries, strict=True)
-    shape = len(rows), next(variables)
-    return sparse.csr_array((factors, (i, j)), shape), np.arange(len(rows)) == len(
-        rows
-    ) - 1
+    limits = np.zeros(len(rows))
+    limits[-1] = 1.0
+    return sparse.csr_array((factors, (i, j)), (len(rows), next(variables))), limits

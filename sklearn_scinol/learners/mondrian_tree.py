@@ -53,9 +53,9 @@ from ..blocks import Tree
 # whether the node (1) and its box (2) are saved in the log.
 LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
 
-# Entries of the counts of a log: saved nodes, saved boxes, whether it is needed, and
-# whether links were found that make no tree.
-NODES, BOXES, IS_NEEDED, IS_BROKEN = range(4)
+# Entries of the counts of a log: saved nodes, saved boxes, whether it is needed,
+# whether links make no tree, and whether rows are left for want of room.
+NODES, BOXES, IS_NEEDED, IS_BROKEN, IS_FULL = range(5)
 
 # Columns of the numbers of nodes.
 TIME, THRESHOLD, WEIGHT = range(3)
@@ -187,6 +187,7 @@ def learn_rows(nodes, trees, rows, targets, weights, deviations, room, log, out,
         for r in range(max(start - k * n, 0), n):
             c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
             if c > 0.0 and is_full(tree):
+                log.counts[IS_FULL] = 1
                 unmark_saved(trees, log)
                 return k * n + r
             x, y, deviation = rows.X[r], targets[r], deviations[r]

@@ -15,6 +15,7 @@ import numpy as np
 from .._locks import locks_of
 from .._rollback import finish, roll_back, rollbacks_around
 from .._state import (
+    NeedsRoom,
     attributes_of,
     checkpoint,
     checkpoints,
@@ -399,6 +400,9 @@ class Session:
                 self._record_losses(estimator, losses_before, rollbacks)
                 return True
             restore()
+            return False
+        except NeedsRoom:
+            finish(restore)
             return False
         except BaseException:
             finish(restore)

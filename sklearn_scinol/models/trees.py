@@ -5,12 +5,13 @@ from copy import copy
 import numpy as np
 
 from .._invariants import floats, is_count
-from .._state import RecordsChanges, as_writable
+from .._state import NeedsRoom, RecordsChanges, as_writable
 from ..blocks import Tree, TreeLog, TreeRoom
 from ..learners.mondrian_tree import (
     BOXES,
     FEATURE,
     IS_BROKEN,
+    IS_FULL,
     LEFT,
     MAX_ODDS,
     MAX_SPLITS,
@@ -105,6 +106,7 @@ class Forest(RecordsChanges):
             engine.run(self._begin, log)
             engine.learn_forest(nodes, self._trees(), *block, room, log, out, 0)
             engine.run(self._end, log)
+            engine.run(_check_room, log)
             return out
         start, stop = 0, len(self.links) * n
         while True:
@@ -146,12 +148,8 @@ class Forest(RecordsChanges):
             more[:, :n_before] = array
             setattr(self, name, more)
 
-    @property
-    def n_free(self):
-        """Number of rows that there is room for; infinite if trees grow no more."""
-        if self.n_slots >= self.max_nodes:
-            return np.inf
-        return (self.n_slots - int(self.sizes.max())) // (2 * MAX_SPLITS)
+    #: Rows may need any number of slots: :func:`_check_room` finds out.
+    n_free = np.inf
 
     def forget(self, features):
         """Set all values of features so far to 0.
@@ -166,7 +164,7 @@ class Forest(RecordsChanges):
 
     def _room_for_log(self, is_needed):
         """Return arrays for engines to save all nodes in; few may be used."""
-        counts = np.array([0, 0, is_needed, 0], np.int64)
+        counts = np.array([0, 0, is_needed, 0, 0], np.int64)
         n = self.links.shape[0] * self.n_slots if is_needed else 0
         nodes, of_boxes = np.empty((2, n, 2), np.int32)
         arrays = [getattr(self, name) for name in self._BY_NODE]
@@ -178,7 +176,8 @@ class Forest(RecordsChanges):
         of_checkpoints = [each for ref in self._logs if (each := ref()) is not None]
         for each in of_checkpoints:
             self._keep(each)
-        log.counts[NODES] = log.counts[BOXES] = log.counts[IS_BROKEN] = 0
+        log.counts[NODES] = log.counts[BOXES] = 0
+        log.counts[IS_BROKEN] = log.counts[IS_FULL] = 0
         for each in of_checkpoints:
             each.pending = log
 
@@ -345,3 +344,9 @@ class Forest(RecordsChanges):
         yield "children have their parents", parents == splits[:, np.newaxis]
         yield "nodes are children of their parents", children.size == n - 1
         yield "children split later", time[children] >= time[splits, np.newaxis]
+
+
+def _check_room(log):
+    """Refuse what an engine has learned if it had no room for some rows."""
+    if log.counts[IS_FULL]:
+        raise NeedsRoom

@@ -16,6 +16,7 @@ from support.registry import ENGINES
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
     ScInOLClassifier,
     config_context,
 )
@@ -31,10 +32,11 @@ def learned(monkeypatch):
     """Counts the chunks that sessions have learned."""
     counter, learn = count(), Session.learn
 
-    def learn_and_count(session, estimator=None):
-        if estimator is not None:
+    def learn_and_count(session, estimator):
+        has_learned = learn(session, estimator)
+        if has_learned:
             next(counter)
-        return learn(session, estimator)
+        return has_learned
 
     monkeypatch.setattr(Session, "learn", learn_and_count)
     return lambda: next(copy.copy(counter))
@@ -224,3 +226,17 @@ def test_few_sessions_are_kept(engine):
             model.partial_fit(X[:n], X[:n, 0] > 0.0)
     assert 0 < len(model._model._sessions) <= sessions.MAX_SESSIONS
     assert "_sessions" not in pickle.loads(pickle.dumps(model))._model.__getstate__()
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_forests_that_grow_have_sessions(engine, learned):
+    """Where trees have no room for a chunk, it is learned otherwise, to the last bit."""
+    X = np.random.default_rng(0).normal(size=(300, 3))
+    y = X[:, 0] > X[:, 1]
+    model, whole = (MondrianForestClassifier(2, random_state=0) for _ in range(2))
+    for start in range(0, 300, 10):
+        rows = slice(start, start + 10)
+        model.partial_fit(X[rows], y[rows], [False, True])
+    whole.partial_fit(X, y, [False, True])
+    assert_identical(vars(model._model), vars(whole._model))
+    assert 20 < learned() < 28

@@ -542,7 +542,7 @@ PARAMETERS = {
     "window": [1, 2, 7, 64, 65, 10**12],
     "n_estimators": [1, 3],
     "step": SCALES,
-    "dirichlet": [None, *SCALES],
+    "dirichlet": [None, 0.5, 1e-3, 1e3, 1e-10, 1e10],
     "max_nodes": [1, 2, 7, 64, 65, 10**12],
     "forest": ["auto", False],
 }
