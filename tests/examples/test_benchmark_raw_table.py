@@ -1,6 +1,8 @@
 """The example of tables as they come, its competitors and the benchmark of both."""
 
+import io
 import sys
+import zipfile
 from functools import partial
 from importlib import import_module
 
@@ -110,3 +112,37 @@ def test_files_larger_than_memory(load, tmp_path, capsys, monkeypatch):
         assert (tmp_path / "out_of_core.png").exists()
     assert example.main(["--gigabytes", "0"]) == 2
     assert example.peak_memory() > 0 or sys.platform == "win32"
+
+
+def test_only_empty_cells_are_missing(example, folder):
+    adult, _ = example.find_tables(folder)
+    assert {*adult.frame["city"]} == {"Oslo", "Rome", "NA"}
+    assert adult.frame["gain"].isna().sum() == 18
+
+
+def test_tables_as_they_are_published(example, tmp_path, monkeypatch, capsys):
+    adult = frames()["adult_raw.csv.gz"]
+    bunch = type("Bunch", (), {})()
+    bunch.target, bunch.data = adult.pop("target"), adult
+    monkeypatch.setattr(example, "fetch_openml", lambda *_, **__: bunch)
+    file = tmp_path / "sms.zip"
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("readme", "")
+        archive.writestr("SMSSpamCollection", "ham\tHi there, ü\nspam\tWin\ta prize\n")
+    address = file.as_uri()
+    frame, y = example.fetch_sms(address)
+    assert frame["text"].tolist() == ["Hi there, ü", "Win\ta prize"]
+    assert y.tolist() == [False, True]
+    monkeypatch.setattr(example, "urlopen", lambda _: io.BytesIO(file.read_bytes()))
+    tables = example.find_tables(None)
+    assert [(table.name, len(table.y)) for table in tables] == [
+        ("Adult", 120),
+        ("SMS", 2),
+    ]
+
+    def refuse(_):
+        raise OSError("no network")
+
+    monkeypatch.setattr(example, "urlopen", refuse)
+    assert example.main([]) == 2
+    assert "no network): pass --data-dir" in capsys.readouterr().err

@@ -230,7 +230,7 @@ def test_few_sessions_are_kept(engine):
 
 @pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
 def test_forests_that_grow_have_sessions(engine, learned):
-    """Where trees have no room for a chunk, it is learned otherwise, to the last bit."""
+    """Chunks that trees have no room for are learned otherwise, to the last bit."""
     X = np.random.default_rng(0).normal(size=(300, 3))
     y = X[:, 0] > X[:, 1]
     model, whole = (MondrianForestClassifier(2, random_state=0) for _ in range(2))

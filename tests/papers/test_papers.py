@@ -1,8 +1,11 @@
 """The experiments of the ScInOL paper: what they learn from, compute, keep and draw."""
 
 import csv
+import hashlib
 import importlib
+import io
 import re
+import zipfile
 from urllib.error import URLError
 
 import numpy as np
@@ -297,6 +300,53 @@ def folder(tmp_path):
         rows = [",".join(map(str, [*x, k])) for x, k in zip(X, y, strict=True)]
         (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,target", *rows]) + "\n")
     return folder
+
+
+def test_downloads(figure2, monkeypatch):
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(0)
+    X, y = random.normal(size=(30, 3)), np.arange(30) % 2
+    asked = []
+
+    def fetch_openml(*, data_id, **options):
+        asked.append(data_id)
+        if data_id == 4535:
+            assert options["target_column"] == "V42"
+            frame = pd.DataFrame(
+                {"V1": X[:, 0], "V2": pd.Categorical(["p", "q", None] * 10)}
+            )
+            return frame, pd.Series(y.astype(str))
+        return X, y.astype(str).astype(object)
+
+    bank = '"age";"job";"y"\n50;"none";"no"\n40;"maid";"yes"\n30;"none";"no"\n'
+
+    def urlopen(url, timeout):
+        asked.append(url)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            archive.writestr(figure2.BANK_FILE, bank)
+        buffer.seek(0)
+        return buffer
+
+    monkeypatch.setattr(figure2, "fetch_openml", fetch_openml)
+    monkeypatch.setattr(figure2, "fetch_covtype", lambda **options: (X, y + 1))
+    monkeypatch.setattr(figure2, "urlopen", urlopen)
+    with pytest.raises(figure2.InputError, match="than was published"):
+        figure2.published_data_sets()["bank"]()
+    asked.clear()
+    monkeypatch.setattr(
+        figure2, "BANK_SHA256", hashlib.sha256(bank.encode()).hexdigest()
+    )
+    sets = {name: read() for name, read in figure2.published_data_sets().items()}
+    assert list(sets) == list(figure2.EPOCHS)
+    assert asked == [figure2.BANK, 4535, 1485, 554, 40685]
+    np.testing.assert_array_equal(sets["bank"].X, [[50, 1], [40, 0], [30, 1]])
+    np.testing.assert_array_equal(sets["bank"].y, [0, 1, 0])
+    assert sets["census"].X.shape == (30, 3)  # number, "q", missing
+    np.testing.assert_allclose(sets["mnist"].X, X / 255)
+    for name in ("covertype", "madelon", "shuttle"):
+        np.testing.assert_array_equal(sets[name].X, X)
+        np.testing.assert_array_equal(sets[name].y, y)
 
 
 # Figure 2: runs.
