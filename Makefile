@@ -39,14 +39,14 @@ coverage: $(VENV)/dev.stamp ## lines and branches of the package that `make test
 	@$(BIN)/coverage report
 
 certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams per learner
-	@HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
+	@THOROUGH=1 HOSTILE_STREAMS=500 $(BIN)/python -m pytest -n auto --dist worksteal \
 	    tests/learners/test_regret_bounds.py -k hostile $(ARGS)
 
 fuzz: $(VENV)/dev.stamp ## attack with hostile streams, files, states, threads, Ctrl-C
 	@$(BIN)/python tests/fuzz.py $(ARGS)
 	@$(BIN)/python tests/tampering.py --engine numba
 	@$(BIN)/python tests/corrupt_files.py
-	@MUTILATED_FILES=10000 INTERRUPTIONS=60 THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
+	@THOROUGH=1 MUTILATED_FILES=10000 INTERRUPTIONS=60 THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
 	    $(BIN)/python -m pytest -n auto --dist worksteal tests/cli tests/mixtures \
 	    tests/estimators/test_interruptions.py tests/estimators/test_threads.py \
 	    -k "mutilated or interrupt or change_nothing or chunks_of_sparse"
