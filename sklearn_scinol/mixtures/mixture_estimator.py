@@ -485,6 +485,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         Returns
         -------
         bound : float
+            In units of the loss.
 
         Raises
         ------

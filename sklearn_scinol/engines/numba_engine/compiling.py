@@ -102,9 +102,10 @@ class Loop:
         """Return Numba's result for arguments of the types of these."""
         key = tuple(map(type_key, leaves))
         if key not in self._entries:
-            types = tuple(map(self.dispatcher.typeof_pyval, leaves))
-            self.dispatcher.compile(types)
-            self._entries[key] = self.dispatcher.overloads[types]
+            dispatcher = self.dispatcher  # which another thread may replace
+            types = tuple(map(dispatcher.typeof_pyval, leaves))
+            dispatcher.compile(types)
+            self._entries[key] = dispatcher.overloads[types]
         return self._entries[key]
 
     def _flatten(self, arguments):
