@@ -24,6 +24,7 @@ from sklearn_scinol.estimators import rehearsal
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
 
+from sklearn_scinol.engines.numba_engine import compiling as numba_compiling  # noqa: E402
 from sklearn_scinol.engines.numba_engine import disk_cache, sharing  # noqa: E402
 
 #: Counts loops that are not in the cache, in a process with an empty one.
@@ -239,3 +240,25 @@ def test_classes_are_those_of_a_fitted_model(monkeypatch):
     sklearn_scinol.compile(model, X, y)
     sklearn_scinol.compile(model, X, y, classes=[0, 1, 2, 3])
     assert given == [[0, 1], [0, 1, 2], [0, 1, 2, 3]]
+
+
+def test_threads_compile_a_loop_at_once(monkeypatch):
+    """Each goes on with its own dispatcher where another thread makes one meanwhile."""
+
+    def double(x):
+        for i in range(x.size):
+            x[i] *= 2.0
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
+    loop, x = numba_compiling.compiled(double), np.ones(3)
+    loop._flatten((x,))
+    first = loop.dispatcher.compile
+
+    def compile_meanwhile(types):
+        loop._flatten((x,))
+        return first(types)
+
+    loop.dispatcher.compile = compile_meanwhile
+    loop.bind(x)()
+    loop(x)
+    assert x.tolist() == [4.0, 4.0, 4.0]
