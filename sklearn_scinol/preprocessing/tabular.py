@@ -26,18 +26,24 @@ from .stream import StreamTransformer
 # Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
 
+# Parameters of subclasses that lack them.
+DEFAULTS = {
+    "kinds": None,
+    "interactions": None,
+    "n_named": 1,
+    "n_quantiles": N_QUANTILES,
+    "missing_columns": "error",
+    "new_columns": "error",
+    "sparse_output": False,
+    "smooth": SMOOTH,
+}
+
 
 class TableTransformer(StreamTransformer):
-    """Base of the transformers of tables, with parameters of :class:`TableEncoder`."""
+    """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
-    # Parameters, for subclasses that lack them.
-    kinds: Any = None
-    interactions: Any = None
-    n_named = 1
-    n_quantiles = N_QUANTILES
-    missing_columns = new_columns = "error"
-    sparse_output: Any = False
-    smooth = SMOOTH
+    For those that a subclass does not have, `DEFAULTS` stand.
+    """
 
     _reads = "tables"
 
@@ -86,6 +92,10 @@ class TableTransformer(StreamTransformer):
     def _targets(self, y, classes):
         return None if y is None else Targets(y, classes)
 
+    def _option(self, name):
+        """Return a parameter, or what stands for it."""
+        return getattr(self, name, DEFAULTS[name])
+
     def _read(self, X, reset):
         check_not_masked(X=X)
         frame = open_frame(X)
@@ -116,7 +126,7 @@ class TableTransformer(StreamTransformer):
         return _Rows(columns, frame.n_rows, new_kinds)
 
     def _find_kinds(self, frame):
-        declared, names = self.kinds or {}, {*frame.names}
+        declared, names = self._option("kinds") or {}, {*frame.names}
         if unknown := [name for name in declared if name not in names]:
             raise ValueError(f"kinds has unknown columns: {unknown}.")
         for name, kind in declared.items():
@@ -136,7 +146,7 @@ class TableTransformer(StreamTransformer):
 
     def _check_interactions(self, kinds):
         """Check that columns of these kinds can be combined."""
-        for names in self.interactions or ():
+        for names in self._option("interactions") or ():
             if not isinstance(names, list | tuple) or len({*names}) < 2:
                 raise ValueError(
                     "interactions must be tuples of two or more different names of "
@@ -161,9 +171,9 @@ class TableTransformer(StreamTransformer):
         known = list(self.feature_names_in_) if has_names else known
         given = {*frame.names}
         new, missing = [], []
-        if self.new_columns == "error":
+        if self._option("new_columns") == "error":
             new = sorted(given - {*known})
-        if self.missing_columns == "error":
+        if self._option("missing_columns") == "error":
             missing = [name for name in self.kinds_ if name not in given]
         if not new and (has_dicts or not missing):
             return
@@ -175,25 +185,26 @@ class TableTransformer(StreamTransformer):
         raise names_error(new, missing)
 
     def _start(self, rows):
-        interactions = [tuple(names) for names in self.interactions or ()]
+        interactions = [tuple(names) for names in self._option("interactions") or ()]
+        sparse_output = self._option("sparse_output")
         self._encoding = Encoding(
             self.kinds_,
             interactions,
-            n_hashed=self.n_hashed if self.sparse_output else 1,
-            n_named=self.n_named,
+            n_hashed=self.n_hashed if sparse_output else 1,
+            n_named=self._option("n_named"),
             n_samples=N_SAMPLES,
-            n_quantiles=self.n_quantiles,
+            n_quantiles=self._option("n_quantiles"),
         )
         self._dense = None
         targets = getattr(rows, "targets", None)
-        if not self.sparse_output or (self.sparse_output == "auto" and targets):
+        if not sparse_output or (sparse_output == "auto" and targets):
             known = targets.columns() if targets else (None, 0)
             self._dense = DenseView(
                 self._first_kinds,
                 interactions,
                 *known,
                 self.n_hashed,
-                self.smooth,
+                self._option("smooth"),
             )
 
     def _encode(self, engine, rows, learns):
@@ -213,7 +224,7 @@ class TableTransformer(StreamTransformer):
             dense = self._dense.encode(
                 engine, encoding, stacked, groups, combined, targets, learns
             )
-        if not self.sparse_output:
+        if not self._option("sparse_output"):
             return dense
         arrays = encoding.join_groups(engine, groups, combined, n, learns)
         shape = n, encoding.n_columns
@@ -261,7 +272,11 @@ class TableTransformer(StreamTransformer):
     def _read_row(self, x, learns):
         """Return the encoder of rows, and what it reads of a dict; else None."""
         names = getattr(self, "feature_names_in_", None)
-        if not isinstance(x, dict) or names is None or not self.sparse_output:
+        if (
+            not isinstance(x, dict)
+            or names is None
+            or not self._option("sparse_output")
+        ):
             return None, None
         engine = get_engine(current_engine())
         encoder = row_encoder(self._encoding, engine, names)
@@ -305,7 +320,7 @@ class TableTransformer(StreamTransformer):
         encoding.merge(engine, shards.map(encoding_of))
         if self._dense is not None:
             self._dense = DenseView.merged(shards.map(lambda each: each._dense))
-        if not self.sparse_output:
+        if not self._option("sparse_output"):
             return [None for _ in sources]  # dense columns stay where they are
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
@@ -326,7 +341,7 @@ class TableTransformer(StreamTransformer):
         has_kinds = self._encoding.first_kinds == self._first_kinds
         yield "the encoding has the kinds of the columns", has_kinds
         if self._dense is None:
-            yield "dense rows have a dense view", bool(self.sparse_output)
+            yield "dense rows have a dense view", bool(self._option("sparse_output"))
         else:
             has_kinds = self._dense.kinds == self._first_kinds
             yield "the dense view has the kinds of the columns", has_kinds
