@@ -381,6 +381,8 @@ def split_node(tree, node, time, row, is_outside, room):
         n_splits += 1
         if not is_outside:
             time -= np.log(1.0 - uniform(tree)) / length
+            if not time < np.inf:  # the corners nearly coincide
+                break
         j = feature_at(uniform(tree) * length, start, end, high, inverse)
         is_left = start[j] > high[j]
         bottom = high[j] if is_left else start[j]

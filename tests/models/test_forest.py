@@ -397,3 +397,17 @@ def test_too_many_features_are_refused_in_mixtures(monkeypatch):
     X, y = sparse.csr_array((2, 2**18)), np.array([0, 1])
     with pytest.raises(ValueError, match="too many for MondrianForestClassifier"):
         HedgeClassifier([("forest", MondrianForestClassifier())]).fit(X, y)
+
+
+def test_rows_that_nearly_coincide(engine):
+    """No leaf is split after an infinite time."""
+    tiny, large = 1e-310, 1e77
+    rows = [
+        *([0.0, -5e-324, tiny], [-1.0, -3.0, -1e-200], [-1e-163, 0.0, 1e-163]),
+        *([-tiny, 0.0, 1e-103], [-5e-324, 0.0, 1e-103], [1.0, 1.0, -1.0]),
+        *([0.0, -large, 1e-155], [1e-16, 1.0, 1.0]),
+    ]
+    for seed in range(200):
+        model = MondrianForestClassifier(2, random_state=seed)
+        model.partial_fit(rows, [0, 1] * 4, classes=[0, 1])
+        model._check_state()
