@@ -130,8 +130,6 @@ class Chunks(NamedTuple):
             needed = {*own}.union(*(needs[key] for key in tasks))
             others = [*(needed - tasks.keys())]
             make = partial(compute_partition, part=part, tasks=tasks, others=others)
-            others = [*(needed - tasks.keys())]
-            make = partial(compute_partition, part=part, tasks=tasks, others=others)
             recipes.append((make, others))
         lazy = self.lazy([others for _, others in recipes])
         return [(make, others) for (make, _), others in zip(recipes, lazy, strict=True)]

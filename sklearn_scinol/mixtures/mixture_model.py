@@ -301,8 +301,8 @@ class MixtureModel(Model):
         -------
         mean : ndarray of shape (n, n_outputs)
             Of both levels.
-        weights : list of ndarray of shape (n, 1 + n_pools)
-            Of the levels before each row.
+        weights : list of ndarray of shape (n, 2 * n_pools)
+            Of the levels before each row, see :meth:`SecondLevel.learn`.
         """
         of_both, weights = np.empty(mean.shape), []
         if not all(self.are_pooled):
@@ -658,10 +658,9 @@ class MixtureModel(Model):
             levels = in_own_units.map(lambda m, k=k: m.levels[k])
             model.levels[k] = SecondLevel.merged(levels)
         model._share_transforms()
-        for k, hedge in enumerate(model.hedges):
-            model.hedges[k] = type(hedge)._merged(
-                shards.map(lambda m, k=k: m.hedges[k])
-            )
+        for k in range(len(model.hedges)):
+            hedges = shards.map(lambda m, k=k: m.hedges[k])
+            model.hedges[k] = FixedShare._merged(hedges)
         if model.target_range is not None:
             ranges = shards.map(lambda each: each.target_range)
             model.target_range = TargetRange.merged(ranges)

@@ -97,17 +97,17 @@ class SecondLevel(Part):
         weights : ndarray of shape (n, 2 * n_pools)
             Of the copies of the first level, and of pools, before each row.
         """
-        if self.mixing_scale.n_outputs > 1:
+        if self.mixing_scale.loss.joint or not first.flags.c_contiguous:
             scores, first = first, np.empty(first.shape)
             engine.run(self._fill_normalised, scores, first)
         pooled = self.learn_pools(engine, block, predictions, first)
         levels = engine.stack(with_copies(first, pooled))
         if clip is not None:
             engine.run(clip, levels)
-        loss, n_copies = self.mixing_scale.loss, len(pooled)
+        loss, of_pools = self.mixing_scale.loss, levels[len(pooled) :]
         losses = [
             engine.compute_losses(loss, block, level, np.zeros(2))
-            for level in levels[n_copies - 1 :]
+            for level in [levels[0], *of_pools]
         ]
         losses = engine.stack(with_copies(losses[0], losses[1:]))
         weights = np.empty((len(first), len(levels)))

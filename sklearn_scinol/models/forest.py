@@ -74,8 +74,9 @@ class ForestModel(LocalModel):
         """Return predictions from probabilities of classes, or from targets."""
         if not self.n_classes:
             return found
-        odds = found[:, 1:] / found[:, :1] if self.n_outputs == 1 else found
-        return np.log(odds)
+        if self.n_outputs == 1:
+            return np.log(found[:, 1:] / found[:, :1])
+        return np.log(found)
 
     def arrays_of_outputs(self):
         return [self.memory.sums]

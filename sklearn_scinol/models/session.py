@@ -388,7 +388,7 @@ class Session:
         before.
         """
         if self.rows.total_weight == 0.0:
-            return self._learn_rows()
+            return self.predict_rows()
         rollbacks = self._rollbacks()
         restore = partial(roll_back, rollbacks)
         losses_before = self._losses()

@@ -61,6 +61,9 @@ class Forest(RecordsChanges):
     _replaced = "_logs", "seeds"
     _undone = *_BY_NODE, "place", "state"
 
+    #: Rows may need any number of slots: :func:`_check_room` finds out.
+    n_free = np.inf
+
     def __init__(self, n_features, n_columns, n_classes, seeds, max_nodes):
         super().__init__()
         self.n_classes, self.seeds, self.max_nodes = n_classes, seeds, max_nodes
@@ -147,9 +150,6 @@ class Forest(RecordsChanges):
             more = np.zeros((n_trees, n_slots, *shape), array.dtype)
             more[:, :n_before] = array
             setattr(self, name, more)
-
-    #: Rows may need any number of slots: :func:`_check_room` finds out.
-    n_free = np.inf
 
     def forget(self, features):
         """Set all values of features so far to 0.
