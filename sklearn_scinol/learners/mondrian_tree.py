@@ -519,7 +519,7 @@ def save_node(tree, k, node, log):
 
 
 def unmark_saved(trees, log):
-    """Let the next call save nodes and boxes again."""
+    """Clear the marks of nodes and boxes that a log has, for the next call."""
     for i in range(log.counts[NODES]):
         trees.links[log.nodes[i, 0], log.nodes[i, 1], SAVED] = 0
     for i in range(log.counts[BOXES]):

@@ -24,7 +24,7 @@ TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
 STEPS = np.zeros(256, np.int8)
 STEPS[[*b"[{"]], STEPS[[*b"]}"]] = 1, -1
 
-#: What neither changes the depth nor ends strings.
+#: Bytes to delete: all but brackets, quotes and ends of lines.
 NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
 
 #: A string, whose letters are deleted; one that is never closed ends with its line.

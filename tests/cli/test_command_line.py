@@ -777,7 +777,7 @@ def test_compiled_loops_that_are_not_kept(fails, monkeypatch):
 
 
 def test_messages_of_the_package_are_printed(run, monkeypatch):
-    """Those to users, not those on experts; in the words of the command line."""
+    """Messages to users are printed in the command line's words, none on experts."""
     logger, learn_chunk = logging.getLogger("sklearn_scinol"), learn.RunningTable.learn
     level = logger.level
 

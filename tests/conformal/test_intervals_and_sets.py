@@ -1,4 +1,4 @@
-"""What holds for intervals as for sets: the ways to learn them, and to fail."""
+"""Intervals and sets of labels: what holds for both, in learning and in failing."""
 
 import pickle
 from copy import deepcopy

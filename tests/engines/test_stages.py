@@ -1,4 +1,4 @@
-"""What engines do that no estimator shows: buffers, large values, first values."""
+"""Stages of engines that no estimator shows: buffers, large and first values."""
 
 import numpy as np
 import pytest

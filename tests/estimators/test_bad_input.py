@@ -127,7 +127,7 @@ def masked(values):
 
 
 class Bad(NamedTuple):
-    """What is given in place of good arguments, and the words of the refusal."""
+    """Bad arguments in place of good ones, and the words of the refusal."""
 
     given: dict
     words: str
@@ -192,7 +192,7 @@ BAD_TARGETS = {
         {"y": sparse.csr_array(np.ones((12, 1)))}, "parse data was passed", as_sgd=False
     ),
     "masked": Bad({"y": masked(np.arange(12) % 3)}, words_on_mask("y"), as_sgd=False),
-    # Of these, SGDClassifier says less, or fails with a TypeError.
+    # SGDClassifier says less of these, or fails with a TypeError.
     "missing-label": Bad(
         {"y": np.array([0, 1] * 5 + [2, None], dtype=object)},
         "Input y contains NaN",

@@ -157,7 +157,7 @@ def test_balls_around_the_minimum(loss, share):
 @pytest.mark.parametrize("radius", [1.0, 1e9])
 @every_loss
 def test_balls_and_huge_units(loss, radius):
-    """Of which the ball limits some weights, and rounding others."""
+    """Features of which the ball limits some weights, and rounding others."""
     X, y = noisy(loss)
     X = X * [1.0, 1e200, 1.0, 1e-200, 1.0]
     best = best_comparator(X, y, loss=loss, radius=radius)

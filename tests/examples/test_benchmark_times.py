@@ -29,7 +29,7 @@ def test_dask_partitions(load, monkeypatch, capsys):
     assert err == ""
     _, rates, costs, task, _, outlook = map(str.splitlines, out.split("\n\n"))
     here, there, overhead, merged, ratio = numbers(rates[1].removeprefix("ScInOL"))
-    # Of one repetition all are from the same seconds.
+    # All times of a repetition are from the same seconds.
     assert overhead / 100 == pytest.approx(here / there - 1, abs=1e-3)
     assert ratio == pytest.approx(merged / there, abs=0.01)
     sizes = [numbers(row[24:])[0] for row in costs[1:]]

@@ -1,4 +1,4 @@
-"""What learners declare, and a learner of rows as vectors."""
+"""Learners: what they declare, and one that takes rows as vectors."""
 
 from itertools import product
 

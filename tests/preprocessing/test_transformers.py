@@ -1,4 +1,4 @@
-"""What holds for all transformers that learn from a stream."""
+"""Transformers that learn from a stream: what holds for all."""
 
 import pickle
 

@@ -45,7 +45,7 @@ def weights(n):
 
 
 class Kind(NamedTuple):
-    """What intervals, or sets, are tested with."""
+    """Estimator of intervals or sets to test, and how its results are read."""
 
     model: type
     method: str
