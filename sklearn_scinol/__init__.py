@@ -7,7 +7,12 @@ from .conformal.classifier import OnlineConformalClassifier
 from .conformal.regressor import OnlineConformalRegressor
 from .estimators.adaftrl import AdaFTRLClassifier, AdaFTRLRegressor
 from .estimators.dfeg import DFEGClassifier, DFEGRegressor
-from .estimators.forest import MondrianForestClassifier, MondrianForestRegressor
+from .estimators.forest import (
+    MondrianForestClassifier,
+    MondrianForestRegressor,
+    OnlineExtraTreesClassifier,
+    OnlineExtraTreesRegressor,
+)
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from .estimators.neighbors import (
     OnlineKNeighborsClassifier,
@@ -32,6 +37,8 @@ __all__ = [
     "MondrianForestRegressor",
     "OnlineConformalClassifier",
     "OnlineConformalRegressor",
+    "OnlineExtraTreesClassifier",
+    "OnlineExtraTreesRegressor",
     "OnlineKNeighborsClassifier",
     "OnlineKNeighborsRegressor",
     "OnlineNewtonClassifier",

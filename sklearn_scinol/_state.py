@@ -124,7 +124,7 @@ def _restore(attributes, arrays, lists, undo):
         array[places] = values
     for values, before in lists:
         values[:] = before
-    for function in undo:
+    for function in reversed(undo):  # parts before those that hold them
         if function is not None:
             function()
 

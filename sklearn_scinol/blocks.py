@@ -139,7 +139,7 @@ class Recent(NamedTuple):
     ``rows[s // SIDE_BY_SIDE, j, s % SIDE_BY_SIDE]``.
     """
 
-    rows: np.ndarray  # float32, (n_blocks, n_features, SIDE_BY_SIDE)
+    rows: np.ndarray  # float32 or 64, (n_blocks, n_features, SIDE_BY_SIDE)
     targets: np.ndarray  # (n_slots, n_targets), or (n_slots, 1) indices of classes
     weights: np.ndarray  # (n_slots,), relative
     n_rows: np.ndarray  # int64, (1,), number of rows so far
@@ -155,13 +155,12 @@ class NeighborQuery(NamedTuple):
     largest: float  # rows are clipped to ± this
 
 
-class Tree(NamedTuple):
+class MondrianTree(NamedTuple):
     """A tree, whose nodes are in slots; see learners/mondrian_tree.py.
 
     A forest has an array of each for all of its trees, with one axis more.
     """
 
-    boxes: np.ndarray  # (n_slots, 2, n_features), smallest and largest values
     numbers: np.ndarray  # (n_slots, 3): time and threshold of the split, and weight
     odds: np.ndarray  # (n_slots, 1 or n_outputs), against subtrees
     sums: np.ndarray  # (n_slots, n_classes or n_outputs), weights, or sums of targets
@@ -169,10 +168,31 @@ class Tree(NamedTuple):
     place: np.ndarray  # int64, (3,): the root, and the numbers of nodes and rows
     state: np.ndarray  # uint64, (1,), of the generator of random numbers
     max_nodes: int
+    boxes: np.ndarray  # (n_slots, 2, n_features), smallest and largest values
+
+
+class ExtraTree(NamedTuple):
+    """A tree, whose nodes are in slots; see learners/extra_tree.py.
+
+    The first fields are as in :class:`MondrianTree`, but that the first number of a
+    node is the weight of rows at which it tries to split. All trees of a forest see the
+    same last rows.
+    """
+
+    numbers: np.ndarray
+    odds: np.ndarray
+    sums: np.ndarray
+    links: np.ndarray
+    place: np.ndarray
+    state: np.ndarray
+    max_nodes: int
+    leaves: np.ndarray  # int32, (n_stored,), of the last rows
+    errors: np.ndarray  # (1 + n_outputs,), weight of rows, and sums of squared errors
+    recent: Recent
 
 
 class TreeRoom(NamedTuple):
-    """Memory for a row in a tree, and for sums over trees."""
+    """Memory for a row in a Mondrian tree, and for sums over trees."""
 
     inverse: np.ndarray  # (n_features,), of the ranges of features
     start: np.ndarray  # (n_features,), from where to where a threshold may be
@@ -181,10 +201,32 @@ class TreeRoom(NamedTuple):
     p: np.ndarray  # as the odds of a node
 
 
+class SplitRoom(NamedTuple):
+    """Memory for a row in an extra tree, and for a leaf that tries to split.
+
+    A *group* is a class among the rows of the leaf, or an output.
+    """
+
+    p: np.ndarray  # as the odds of a node
+    own: np.ndarray  # (n_classes or n_outputs,), prediction of the tree
+    deviation: np.ndarray  # (0 or n_outputs,), of its errors
+    order: np.ndarray  # int64, (n_features,), features in order
+    drawn: np.ndarray  # int64, (n_features,), their places when they are drawn
+    slots: np.ndarray  # int64, (m,), places of the rows of the leaf
+    sizes: np.ndarray  # int64, (1,), number of groups
+    labels: np.ndarray  # (m,), classes of groups
+    totals: np.ndarray  # (n_groups,), rows of groups, or squared deviations
+    values_of: np.ndarray  # (n_groups, m), ones of groups, or deviations
+    values: np.ndarray  # (m,), of a feature
+    thresholds: np.ndarray  # (n_thresholds,)
+    left: np.ndarray  # (n_groups,), sums on the left
+    logs: np.ndarray  # (2, m + 1), code lengths of so many rows of a class, and of all
+
+
 class TreeLog(NamedTuple):
     """Nodes and boxes of a forest as they were before they changed."""
 
-    counts: np.ndarray  # int64, (5,), see learners/mondrian_tree.py
+    counts: np.ndarray  # int64, (5,), see learners/trees.py
     nodes: np.ndarray  # int32, (n, 2), trees and slots
     numbers: np.ndarray
     odds: np.ndarray

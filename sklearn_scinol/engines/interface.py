@@ -244,38 +244,24 @@ class Engine(Protocol):
             no row is stored.
         """
 
-    def learn_forest(
-        self, nodes, trees, rows, targets, weights, deviations, room, log, out, start
-    ):
+    def learn_forest(self, learn_rows, nodes, trees, *arguments):
         """Predict rows by a forest, each before it is learned.
 
         Parameters
         ----------
+        learn_rows : callable
+            That of ``learners.mondrian_tree`` or ``learners.extra_tree``.
         nodes : NodeFrequencies or NodeMeans
             How nodes predict.
-        trees : Tree
+        trees : MondrianTree or ExtraTree
             All trees of a forest. Changed.
-        rows : DenseRows
-        targets : ndarray of shape (n, n_targets)
-            Numbers, or indices of classes.
-        weights : RowWeights
-            Rows of weight 0 are only predicted.
-        deviations : ndarray of shape (n, n_targets)
-            Standard deviations of the targets before each row.
-        room : TreeRoom
-        log : TreeLog
-            Nodes and boxes are saved here before they change, if it is needed. It has
-            room for all.
-        out : ndarray of shape (n, n_classes or n_targets)
-            Filled with probabilities of classes, or predictions of targets.
-        start : int
-            The first tree, times `n`, plus the first row.
+        *arguments
+            Further arguments of `learn_rows`.
 
         Returns
         -------
         stop : int
-            Where there was no room for a row in a tree, or the number of trees times
-            `n`.
+            Where to start again once there is room for a row, if its log says so.
         """
 
     def learn_error_sizes(self, sizes, errors, weights, out):

@@ -1,4 +1,4 @@
-"""Aggregated Mondrian forests."""
+"""Forests of trees that mix all their prunings."""
 
 from numbers import Real
 from typing import Any, Literal
@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight, RandomState
-from ..models.forest import ForestModel
+from ..models.forest import ExtraTreesModel, MondrianForestModel
 from ..models.separate import SeparateModels
 from ..models.trees import GROWTH, MIN_SLOTS
 from ..transforms.features import FeatureTransform
@@ -51,17 +51,37 @@ class _Forest(OnePassMixin):
 
     _own_constraints = {
         "n_estimators": [COUNT],
-        "step": [POSITIVE],
         "max_nodes": [COUNT],
         "random_state": ["random_state"],
     }
 
     _model: Any
+
+    @property
+    def _trees(self):
+        """Parameters of the trees."""
+        random_bytes = check_random_state(self.random_state).bytes(
+            8 * self.n_estimators
+        )
+        return {
+            "seeds": np.frombuffer(random_bytes, np.uint64)[:, np.newaxis],
+            "max_nodes": int(self.max_nodes),
+        }
+
+    @property
+    def n_nodes_(self) -> NDArray[np.int64]:
+        """Number of nodes of each tree: shape (n_trees,), or (n_labels, n_trees)."""
+        sizes = [memory.sizes for memory in self._fitted_model().memories]
+        return np.stack(sizes) if len(sizes) > 1 else sizes[0].copy()
+
+
+class _MondrianForest(_Forest):
+    _own_constraints = {**_Forest._own_constraints, "step": [POSITIVE]}
     _dirichlet: float | None = None
 
     @property
     def _model_types(self) -> tuple[type, ...]:
-        return ForestModel, SeparateModels
+        return MondrianForestModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
         n_slots = min(GROWTH * MIN_SLOTS, int(self.max_nodes))
@@ -73,29 +93,53 @@ class _Forest(OnePassMixin):
                 f"bounds of the first {n_slots} nodes of its trees would be more than "
                 f"{MAX_BOUNDS} numbers; use {self._lighter} instead."
             )
-        random_bytes = check_random_state(self.random_state).bytes(
-            8 * self.n_estimators
-        )
-        return ForestModel(
+        return MondrianForestModel(
             loss,
             n_features,
             n_outputs,
             step=float(self.step),
             dirichlet=self._dirichlet,
-            seeds=np.frombuffer(random_bytes, np.uint64)[:, np.newaxis],
-            max_nodes=int(self.max_nodes),
             features=FeatureTransform(n_features, in_units=True),
+            **self._trees,
         )
 
+
+class _ExtraTrees(_Forest):
+    """Mixin of trees whose splits are chosen by labels.
+
+    Parameters
+    ----------
+    penalty : float, default=1.0
+        A split must gain more than this times the logarithm of the number of splits
+        that it was chosen from. Smaller values let trees grow sooner.
+    window : int, default=8192
+        Number of rows to remember, the last ones, from which leaves choose splits.
+    """
+
+    _own_constraints = {
+        **_Forest._own_constraints,
+        "penalty": [Interval(Real, 0.0, None, closed="left")],
+        "window": [COUNT],
+    }
+
     @property
-    def n_nodes_(self) -> NDArray[np.int64]:
-        """Number of nodes of each tree: shape (n_trees,), or (n_labels, n_trees)."""
-        sizes = [memory.sizes for memory in self._fitted_model().memories]
-        return np.stack(sizes) if len(sizes) > 1 else sizes[0].copy()
+    def _model_types(self) -> tuple[type, ...]:
+        return ExtraTreesModel, SeparateModels
+
+    def _make_model(self, n_features, n_outputs, loss):
+        return ExtraTreesModel(
+            loss,
+            n_features,
+            n_outputs,
+            penalty=float(self.penalty),
+            window=int(self.window),
+            features=FeatureTransform(n_features, in_units=True),
+            **self._trees,
+        )
 
 
 @inherit_descriptions
-class MondrianForestClassifier(_Forest, OnlineClassifier):
+class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     r"""Classifier by a forest of random trees that learn each row once.
 
     Rows split the trees at random as they come, and each tree mixes all its prunings
@@ -153,7 +197,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
     """
 
     _parameter_constraints: dict = {
-        **_Forest._own_constraints,
+        **_MondrianForest._own_constraints,
         "dirichlet": [Interval(Real, MIN_DIRICHLET, None, closed="left"), None],
         **{
             name: OnlineClassifier._parameter_constraints[name]
@@ -188,7 +232,7 @@ class MondrianForestClassifier(_Forest, OnlineClassifier):
 
 
 @inherit_descriptions
-class MondrianForestRegressor(_Forest, OnlineRegressor):
+class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     r"""Regression by a forest of random trees that learn each row once.
 
     Rows split the trees at random as they come, and each tree mixes all its prunings
@@ -239,7 +283,7 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
     1.0
     """
 
-    _parameter_constraints: dict = _Forest._own_constraints
+    _parameter_constraints: dict = _MondrianForest._own_constraints
     _fixed_parameters = {"loss": "squared_error"}
     _lighter = "ScInOLRegressor"
 
@@ -253,5 +297,160 @@ class MondrianForestRegressor(_Forest, OnlineRegressor):
     ) -> None:
         self.n_estimators = n_estimators
         self.step = step
+        self.max_nodes = max_nodes
+        self.random_state = random_state
+
+
+@inherit_descriptions
+class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
+    r"""Classifier by randomised trees that split where classes differ.
+
+    Each leaf keeps trying to split: it draws features and thresholds at random, as in
+    extremely randomised trees [1]_, and makes the best split if that shortens the code
+    of its labels by enough. Each tree mixes all its prunings by their losses [2]_, so
+    that splits too many cost little, and no depth is chosen. Values are only compared:
+    any increasing function of a feature leaves the predictions as they are.
+
+    Use it where classes follow rules of few thresholds, or where there are many
+    features, most of which say nothing. As an expert of :class:`HedgeClassifier` it is
+    there by default.
+
+    A row takes time proportional to the depth of the trees, and whenever a leaf tries
+    to split, to the root of the number of features. Sparse rows are made dense.
+
+    See Also
+    --------
+    OnlineExtraTreesRegressor : Regression by trees that split where targets differ.
+    MondrianForestClassifier : Trees whose splits do not depend on labels.
+    HedgeClassifier : Mixture of experts, of which these trees are one.
+    sklearn.ensemble.ExtraTreesClassifier : Trees that see all rows at once.
+
+    Notes
+    -----
+    A leaf tries when its rows have come to a weight of 8, and again each time this has
+    grown by a fifth, with at most 128 of its rows in the window. It draws
+    :math:`2 \sqrt d` features and four thresholds for each, values of its rows. Of
+    each class a node has :math:`1 / 2K` rows in advance. Sample weights are divided by
+    the mean of those up to the row; splits are chosen by rows, whatever their weights.
+
+    With rows of equal weight, the loss of a tree is above that of any of its prunings
+    with c nodes, inner ones and leaves that split in the tree, by at most
+    :math:`c \ln 2`.
+
+    A node takes 52 bytes, and 8 for each class; a row of the window 8 for each feature.
+    :func:`merge_models` puts the trees of all models together, and keeps the latest
+    rows of each.
+
+    References
+    ----------
+    .. [1] P. Geurts, D. Ernst and L. Wehenkel. "Extremely randomized trees." Machine
+       Learning 63, 2006.
+    .. [2] F. M. J. Willems, Y. M. Shtarkov and T. J. Tjalkens. "The context-tree
+       weighting method: basic properties." IEEE Transactions on Information Theory 41,
+       1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_scinol import OnlineExtraTreesClassifier
+    >>> X = np.random.default_rng(0).uniform(size=(2000, 10))
+    >>> y = (X[:, 0] > 0.5) ^ (X[:, 1] > 0.3)
+    >>> model = OnlineExtraTreesClassifier(random_state=0)
+    >>> predictions = model.partial_fit_predict(X, y, classes=[False, True])
+    >>> print(f"{(predictions == y)[1000:].mean():.2f}")
+    0.98
+    """
+
+    _parameter_constraints: dict = {
+        **_ExtraTrees._own_constraints,
+        **{
+            name: OnlineClassifier._parameter_constraints[name]
+            for name in ("class_weight", "new_classes")
+        },
+    }
+    _fixed_parameters = {"loss": "log_loss"}
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        *,
+        penalty: float = 1.0,
+        window: int = 8192,
+        max_nodes: int = MAX_NODES,
+        random_state: RandomState = None,
+        class_weight: ClassWeight = None,
+        new_classes: Literal["error", "add"] = "error",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.penalty = penalty
+        self.window = window
+        self.max_nodes = max_nodes
+        self.random_state = random_state
+        self.class_weight = class_weight
+        self.new_classes = new_classes
+
+
+@inherit_descriptions
+class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
+    r"""Regression by randomised trees that split where targets differ.
+
+    Leaves try random splits, as in extremely randomised trees [1]_, and make the best
+    one if it takes away enough of the squared deviations of their targets. Each tree
+    mixes all its prunings [2]_, so that no depth is chosen. Values are only compared:
+    any increasing function of a feature leaves the predictions as they are.
+
+    See :class:`OnlineExtraTreesClassifier` for time and memory. Sparse rows are made
+    dense.
+
+    See Also
+    --------
+    OnlineExtraTreesClassifier : Classification, and how splits are chosen.
+    MondrianForestRegressor : Trees whose splits do not depend on targets.
+    HedgeRegressor : Mixture of experts, of which these trees are one.
+    sklearn.ensemble.ExtraTreesRegressor : Trees that see all rows at once.
+
+    Notes
+    -----
+    A node predicts the mean of the targets of its rows, and the forest the mean of its
+    trees; before the first row 0. Prunings have weights by squared errors, divided by
+    twice the mean squared error of the tree so far. The gain of a split of n rows is
+    :math:`\frac12 n \ln (S / S') - \frac12 \ln n`, where S and S' are the sums of
+    squared deviations from the mean, and from the means of both sides; several outputs
+    add up. `cumulative_loss_` has half squared errors.
+
+    References
+    ----------
+    .. [1] P. Geurts, D. Ernst and L. Wehenkel. "Extremely randomized trees." Machine
+       Learning 63, 2006.
+    .. [2] F. M. J. Willems, Y. M. Shtarkov and T. J. Tjalkens. "The context-tree
+       weighting method: basic properties." IEEE Transactions on Information Theory 41,
+       1995.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_scinol import OnlineExtraTreesRegressor
+    >>> X = np.random.default_rng(0).uniform(-3, 3, size=(2000, 1))
+    >>> y = np.sin(X[:, 0])
+    >>> model = OnlineExtraTreesRegressor(random_state=0).partial_fit(X, y)
+    >>> round(model.score(X, y), 2)
+    0.99
+    """
+
+    _parameter_constraints: dict = _ExtraTrees._own_constraints
+    _fixed_parameters = {"loss": "squared_error"}
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        *,
+        penalty: float = 1.0,
+        window: int = 8192,
+        max_nodes: int = MAX_NODES,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.penalty = penalty
+        self.window = window
         self.max_nodes = max_nodes
         self.random_state = random_state

@@ -31,41 +31,42 @@ the probability :math:`w_v / 2 \bar w_v`. The state has the odds of that,
 them on its way only, by ratios of likelihoods: no logarithms are needed.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
-from .._hashing import STEP, combine
 from .._portable import (
     TINY,
-    add_multiple,
     box_distance,
     chosen,
     copy_into,
-    exp,
     extend_box,
     larger,
     smaller,
 )
-from ..blocks import Tree
-
-# Columns of the links of nodes: other nodes, or -1, the feature of the split, and
-# whether the node (1) and its box (2) are saved in the log.
-LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
-
-# Entries of the counts of a log: saved nodes, saved boxes, whether it is needed,
-# whether links make no tree, and whether rows are left for want of room.
-NODES, BOXES, IS_NEEDED, IS_BROKEN, IS_FULL = range(5)
-
-# Columns of the numbers of nodes.
-TIME, THRESHOLD, WEIGHT = range(3)
-
-# Entries of the place of a tree: its root, and the numbers of its nodes and of rows.
-ROOT, SIZE, ROWS = range(3)
-
-#: Range of odds, and of the logarithms of likelihoods.
-MAX_ODDS = 1e290
-MAX_LOSS = 600.0
+from ..blocks import MondrianTree
+from .trees import (
+    BOXES,
+    FEATURE,
+    IS_BROKEN,
+    IS_FULL,
+    IS_NEEDED,
+    LEFT,
+    PARENT,
+    RIGHT,
+    ROOT,
+    ROWS,
+    SAVED,
+    SIZE,
+    THRESHOLD,
+    TIME,
+    WEIGHT,
+    child_of,
+    has_room,
+    learn_upwards,
+    predict_node,
+    save_node,
+    uniform,
+    unmark_saved,
+)
 
 #: Maximum number of splits by one row.
 MAX_SPLITS = 32
@@ -73,113 +74,38 @@ MAX_SPLITS = 32
 #: Minimum range of a feature that has an inverse.
 MIN_SPAN = 1e-300
 
-# A uniform number has 53 random bits.
-UNUSED_BITS, UNIT = np.uint64(11), 2.0**-53
-ZERO = np.uint64(0)
-
-
-class NodeFrequencies(NamedTuple):
-    r"""Nodes that predict classes by their frequencies, under log loss.
-
-    With :math:`n_k` rows of class :math:`k` of :math:`n`, the probability is
-    :math:`(n_k + \alpha) / (n + K \alpha)`.
-
-    Parameters
-    ----------
-    step : float
-        :math:`\eta`; for 1 the mixture of prunings is exact.
-    dirichlet : float
-        :math:`\alpha`, the number of rows that each class has in advance.
-    """
-
-    step: float = 1.0
-    dirichlet: float = 0.5
-
-    def predict(self, tree, node, output, share, p):
-        """Add a share of the node's prediction to `p`."""
-        total = tree.numbers[node, WEIGHT] + self.dirichlet * p.size
-        for k in range(p.size):
-            p[k] += share * (tree.sums[node, k] + self.dirichlet) / total
-
-    def likelihood(self, tree, node, output, y, c, deviation):
-        """Exponential of minus the loss of the node, times step and weight."""
-        n_classes = tree.sums.shape[1]
-        total = tree.numbers[node, WEIGHT] + self.dirichlet * n_classes
-        p = (tree.sums[node, int(y[0])] + self.dirichlet) / total
-        power = c * self.step
-        if power != 1.0:
-            p = exp(larger(power * np.log(p), -MAX_LOSS))
-        return p
-
-    def is_pure(self, tree, node, y):
-        """Whether all rows of the node have the class `y`."""
-        return tree.sums[node, int(y[0])] == tree.numbers[node, WEIGHT]
-
-    def is_of_other(self, tree, node, y):
-        """Whether all rows of the node have one class, but not `y`."""
-        n_classes_there = 0
-        for k in range(tree.sums.shape[1]):
-            n_classes_there += tree.sums[node, k] > 0.0
-        return n_classes_there == 1 and tree.sums[node, int(y[0])] == 0.0
-
-    def learn(self, tree, node, y, c):
-        """Add a row to a node."""
-        tree.sums[node, int(y[0])] += c
-        tree.numbers[node, WEIGHT] += c
-
-
-class NodeMeans(NamedTuple):
-    r"""Nodes that predict the means of targets, under squared error.
-
-    The loss is :math:`(y - \hat y)^2 / 2 \sigma^2`, with the standard deviation
-    :math:`\sigma` of all targets so far.
-
-    Parameters
-    ----------
-    step : float
-        :math:`\eta`.
-    """
-
-    step: float = 1.0
-
-    def predict(self, tree, node, output, share, p):
-        """Add a share of the node's prediction to `p`."""
-        p[output] += share * mean_of_node(tree, node, output)
-
-    def likelihood(self, tree, node, output, y, c, deviation):
-        """Exponential of minus the loss of the node, times step and weight."""
-        error = y[output] - mean_of_node(tree, node, output)
-        spread = deviation[output]
-        loss = 0.0
-        if spread > 0.0:
-            error = smaller(np.abs(error / spread), MAX_LOSS)
-            loss = 0.5 * error * error
-        return exp(-smaller(c * self.step * loss, MAX_LOSS))
-
-    def is_pure(self, tree, node, y):
-        """Return False: targets are numbers."""
-        return False
-
-    def is_of_other(self, tree, node, y):
-        """Return False: targets are numbers."""
-        return False
-
-    def learn(self, tree, node, y, c):
-        """Add a row to a node."""
-        add_multiple(c, y, tree.sums[node])
-        tree.numbers[node, WEIGHT] += c
-
-
-def mean_of_node(tree, node, output):
-    """Return the mean of the targets of a node; 0 before the first row."""
-    weight = larger(tree.numbers[node, WEIGHT], TINY)
-    return tree.sums[node, output] / weight
-
 
 def learn_rows(nodes, trees, rows, targets, weights, deviations, room, log, out, start):
-    """Predict rows by a forest, each before it is learned; see :class:`.Engine`.
+    """Predict rows by a forest, each before it is learned.
 
     Tree after tree: all of one may fit into the caches of a processor.
+
+    Parameters
+    ----------
+    nodes : NodeFrequencies or NodeMeans
+        How nodes predict.
+    trees : MondrianTree
+        All trees of a forest. Changed.
+    rows : DenseRows
+    targets : ndarray of shape (n, n_targets)
+        Numbers, or indices of classes.
+    weights : RowWeights
+        Rows of weight 0 are only predicted.
+    deviations : ndarray of shape (n, n_targets)
+        Standard deviations of the targets before each row.
+    room : TreeRoom
+    log : TreeLog
+        Nodes and boxes are saved here before they change, if it is needed. It has room
+        for all.
+    out : ndarray of shape (n, n_classes or n_targets)
+        Filled with probabilities of classes, or predictions of targets.
+    start : int
+        The first tree, times `n`, plus the first row.
+
+    Returns
+    -------
+    stop : int
+        Where there was no room for a row in a tree, or the number of trees times `n`.
     """
     n_trees, n = trees.links.shape[0], out.shape[0]
     for k in range(start // n, n_trees):
@@ -205,7 +131,7 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     Parameters
     ----------
     nodes : NodeFrequencies or NodeMeans
-    tree : Tree
+    tree : MondrianTree
         Changed.
     k, n_trees : int
         Number of the tree, and of all trees of the forest.
@@ -263,8 +189,7 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
 
 def one_tree(trees, k):
     """Return a tree of a forest."""
-    return Tree(
-        trees.boxes[k],
+    return MondrianTree(
         trees.numbers[k],
         trees.odds[k],
         trees.sums[k],
@@ -272,6 +197,7 @@ def one_tree(trees, k):
         trees.place[k],
         trees.state[k],
         trees.max_nodes,
+        trees.boxes[k],
     )
 
 
@@ -279,11 +205,6 @@ def is_full(tree):
     """Whether a row may need more slots than a tree has, and the tree may grow."""
     n_slots = tree.links.shape[0]
     return tree.place[SIZE] + 2 * MAX_SPLITS > n_slots and n_slots < tree.max_nodes
-
-
-def has_room(tree):
-    """Whether there are slots for a split."""
-    return tree.place[SIZE] + 2 <= tree.links.shape[0]
 
 
 def inverse_spans(x, low, high, inverse):
@@ -337,18 +258,10 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
                     extend_box(x, low, high)
                 else:
                     split = node
-        for i in range(left.size):
-            share = left[i]
-            if not is_leaf:
-                odds = tree.odds[node, i]
-                share *= odds / (1.0 + odds)
-                left[i] -= share
-            nodes.predict(tree, node, i, share, p)
+        predict_node(nodes, tree, node, is_leaf, left, p)
         if not is_leaf:
             birth = numbers[node, TIME]
-            is_right = x[links[node, FEATURE]] > numbers[node, THRESHOLD]
-            above = node
-            node = links[node, RIGHT] if is_right else links[node, LEFT]
+            above, node = node, child_of(tree, node, x)
     return node, split, time, birth
 
 
@@ -475,55 +388,6 @@ def insert_parent(tree, node, time, feature, threshold, is_left):
     for side in range(2):
         copy_into(tree.boxes[node, side], tree.boxes[parent, side])
     return parent, leaf
-
-
-def learn_upwards(nodes, tree, node, is_new, y, c, deviation, room):
-    """Learn a row at a leaf and all nodes above; a new leaf's first one is free."""
-    ratios, is_first = room.p, True
-    while node >= 0:
-        for i in range(ratios.size):
-            own = nodes.likelihood(tree, node, i, y, c, deviation)
-            if is_first:
-                ratios[i] = 1.0 if is_new else own
-                continue
-            rho, below = tree.odds[node, i], ratios[i]
-            # A new parent adds to the weight of what was there, which is 1 + rho.
-            ratios[i] = (rho * own + below) / (2.0 if is_new else 1.0 + rho)
-            rho = larger(rho * (own / below), 1.0 / MAX_ODDS)
-            tree.odds[node, i] = smaller(rho, MAX_ODDS)
-        nodes.learn(tree, node, y, c)
-        is_new = is_new and is_first  # at the parent of a new leaf
-        node, is_first = tree.links[node, PARENT], False
-
-
-def uniform(tree):
-    """Draw a number from between 0 and 1, 1 excluded, with the tree's generator."""
-    bits = combine(tree.state[0], ZERO)
-    tree.state[0] += STEP
-    return (bits >> UNUSED_BITS) * UNIT
-
-
-def save_node(tree, k, node, log):
-    """Save a node in the log, but for its box, before it changes for the first time."""
-    if log.counts[IS_NEEDED] == 0 or tree.links[node, SAVED] & 1:
-        return
-    place = log.counts[NODES]
-    log.nodes[place, 0], log.nodes[place, 1] = k, node
-    copy_into(tree.numbers[node], log.numbers[place])
-    copy_into(tree.odds[node], log.odds[place])
-    copy_into(tree.sums[node], log.sums[place])
-    for i in range(SAVED):
-        log.links[place, i] = tree.links[node, i]
-    log.counts[NODES] += 1  # now that it is whole, if NumPy's loops are interrupted
-    tree.links[node, SAVED] |= 1
-
-
-def unmark_saved(trees, log):
-    """Clear the marks of nodes and boxes that a log has, for the next call."""
-    for i in range(log.counts[NODES]):
-        trees.links[log.nodes[i, 0], log.nodes[i, 1], SAVED] = 0
-    for i in range(log.counts[BOXES]):
-        trees.links[log.of_boxes[i, 0], log.of_boxes[i, 1], SAVED] = 0
 
 
 def save_box(tree, k, node, log):

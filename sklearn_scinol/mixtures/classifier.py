@@ -6,7 +6,7 @@ from .._docstrings import inherit_descriptions
 from .._typing import ClassificationLoss, ClassWeight, RandomState
 from ..estimators.baseline import BaselineClassifier
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.forest import MondrianForestClassifier
+from ..estimators.forest import MondrianForestClassifier, OnlineExtraTreesClassifier
 from ..estimators.implicit import AdaImplicitClassifier
 from ..estimators.neighbors import OnlineKNeighborsClassifier
 from ..estimators.online_newton import OnlineNewtonClassifier
@@ -108,6 +108,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         OnlineNewtonClassifier,
         OnlineKNeighborsClassifier,
         MondrianForestClassifier,
+        OnlineExtraTreesClassifier,
         ("loss", "clip_ratio"),
     )
 

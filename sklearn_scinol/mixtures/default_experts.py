@@ -7,6 +7,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from ..learners.extra_tree import MAX_ROWS
 from ..losses import Quantile
 from ..views import dense_view_of
 
@@ -19,9 +20,15 @@ MAX_FOURIER = 64
 MAX_NEIGHBORS = 64
 MAX_FOREST = 64
 
-# Number of trees, twice as many in regression, and maximum number of nodes of a tree.
+# Numbers of trees of Mondrian forests, twice as many in regression, and of extra trees,
+# and maximum number of nodes of a tree.
 N_TREES = 5
+N_EXTRA_TREES = 3
 MAX_NODES = 2**13
+
+# Number of rows to choose splits from, and maximum number of their entries.
+WINDOW = 2048
+MAX_ENTRIES = 2**20
 
 # Number of random features.
 N_RANDOM_FEATURES = 64
@@ -38,7 +45,7 @@ EXCLUDED = "excluded"
 
 #: Kinds of experts that a mixture can exclude.
 KINDS = (
-    *("second_order", "random_features", "neighbors", "forest"),
+    *("second_order", "random_features", "neighbors", "forest", "extra_trees"),
     *("additive", "interactions"),
 )
 
@@ -55,6 +62,7 @@ class Family(NamedTuple):
     newton: type
     neighbors: type
     forest: type
+    extra_trees: type
     parameters: tuple[str, ...]
 
 
@@ -68,6 +76,7 @@ class Kinds(NamedTuple):
     random_features: bool
     neighbors: bool
     forest: bool
+    extra_trees: bool
     is_regression: bool
     is_sparse: bool
     is_of_table: bool  # one of two views
@@ -188,6 +197,15 @@ DEFAULT_EXPERTS = (
         for k in (1, 3, 10)
     ),
     DefaultExpert("mondrian-forest", "forest", {}, "forest"),
+    *(
+        DefaultExpert(
+            f"extra-trees-{penalty:g}",
+            "extra_trees",
+            {"penalty": penalty},
+            "extra_trees",
+        )
+        for penalty in (0.5, 1.0)
+    ),
     DefaultExpert(
         "bins-scinol2",
         "scinol",
@@ -249,6 +267,8 @@ def _experts(mixture, loss, X, view="", prefix=""):
         parameters |= expert.parameters
         if expert.kind == "forest":
             parameters |= _forest(mixture)
+        if expert.kind == "extra_trees":
+            parameters |= _extra_trees(mixture, X.shape[1])
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
         experts.append((prefix + expert.name, estimator(**parameters)))
@@ -275,6 +295,14 @@ def _forest(mixture):
         "max_nodes": MAX_NODES,
         "random_state": _seed(mixture),
     }
+
+
+def _extra_trees(mixture, n_features):
+    """Return the parameters of extra trees."""
+    n_trees = N_EXTRA_TREES if is_classifier(mixture) else 2 * N_EXTRA_TREES
+    window = min(WINDOW, max(MAX_ENTRIES // n_features, MAX_ROWS))
+    nodes = {"max_nodes": MAX_NODES, "random_state": _seed(mixture)}
+    return {"n_estimators": n_trees, "window": window, **nodes}
 
 
 def _seed(mixture):
@@ -312,15 +340,15 @@ def _kinds(mixture, loss, X, is_of_table):
     has_pools = not mixture._why_no_pools(loss, 0), "they are of use in pools only"
     is_alone = not is_of_table, "pools have enough of the others"
     decide("neighbors", is_dense, is_alone, at_most(MAX_NEIGHBORS), has_pools)
-    decide(
-        "forest",
+    of_trees = (
         is_dense,
         is_alone,
-        at_most(MAX_FOREST),
         few_classes,
         (not hasattr(loss, "quantile"), "forests predict means"),
         has_pools,
     )
+    decide("forest", at_most(MAX_FOREST), *of_trees)
+    decide("extra_trees", *of_trees)
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
     decide(
         "interactions",

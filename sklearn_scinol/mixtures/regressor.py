@@ -9,7 +9,7 @@ from .._docstrings import inherit_descriptions
 from .._locks import reads
 from .._typing import MatrixLike, Quantiles, RandomState, RegressionLoss
 from ..estimators.baseline import BaselineRegressor
-from ..estimators.forest import MondrianForestRegressor
+from ..estimators.forest import MondrianForestRegressor, OnlineExtraTreesRegressor
 from ..estimators.implicit import AdaImplicitRegressor
 from ..estimators.neighbors import OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonRegressor
@@ -96,6 +96,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         OnlineNewtonRegressor,
         OnlineKNeighborsRegressor,
         MondrianForestRegressor,
+        OnlineExtraTreesRegressor,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
 

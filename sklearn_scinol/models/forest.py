@@ -1,30 +1,25 @@
-"""Models that predict by an aggregated Mondrian forest."""
+"""Models that predict by a forest of trees that mix all their prunings."""
 
 import numpy as np
 
-from .._invariants import is_number
-from ..learners.mondrian_tree import NodeFrequencies, NodeMeans
+from .._invariants import is_count, is_number
+from ..learners.trees import NodeFrequencies, NodeMeans
 from ..transforms.targets import TargetTransform
 from .local import LocalModel
-from .trees import Forest
+from .trees import ExtraTrees, MondrianTrees
 
 # Number of rows that all classes have in advance, unless `dirichlet` is given.
 PRIOR_ROWS = 0.5
 
 
 class ForestModel(LocalModel):
-    """Predict by the mean of the trees of an aggregated Mondrian forest.
+    """Predict by the mean of the trees of a forest.
 
     Parameters
     ----------
     loss : Loss
         Log loss, or squared error.
     n_features, n_outputs : int
-    step : float
-        Factor of losses in the weights of nodes.
-    dirichlet : float or None
-        Number of rows that each class has in advance; None stands for
-        ``0.5 / n_classes``.
     seeds, max_nodes
         See :class:`Forest`.
     features : FeatureTransform
@@ -35,24 +30,19 @@ class ForestModel(LocalModel):
     memory : Forest
     """
 
-    def __init__(
-        self,
-        loss,
-        n_features,
-        n_outputs,
-        *,
-        step,
-        dirichlet,
-        seeds,
-        max_nodes,
-        features,
-    ):
+    #: Type of the memory.
+    _trees: type
+
+    #: Factor of losses in the weights of nodes.
+    step = 1.0
+
+    #: Number of rows that each class has in advance; None for ``0.5 / n_classes``.
+    dirichlet: float | None = None
+
+    def __init__(self, loss, n_features, n_outputs, *options, features):
         super().__init__(loss, n_features, n_outputs, features=features)
-        self.step, self.dirichlet = step, dirichlet
-        if not self.n_classes:
-            self.target = TargetTransform(n_outputs, unit_free=False)
         n_columns = self.n_classes or n_outputs
-        self.memory = Forest(n_features, n_columns, self.n_classes, seeds, max_nodes)
+        self.memory = self._trees(n_features, n_columns, self.n_classes, *options)
 
     @property
     def nodes(self):
@@ -65,10 +55,13 @@ class ForestModel(LocalModel):
         return NodeFrequencies(self.step, dirichlet)
 
     def learn_rows(self, engine, models, block, y):
-        scale = block.target_scale
-        deviations = np.zeros_like(y) if scale is None else scale.deviation
-        arguments = self.nodes, block.rows, y, block.weights, deviations
+        of_kind = self._of_kind(block)
+        arguments = self.nodes, block.rows, y, block.weights, *of_kind
         return [self.memory.learn(engine, *arguments)]
+
+    def _of_kind(self, block):
+        """Return what trees of a kind need besides rows, targets and weights."""
+        return ()
 
     def _decision(self, found):
         """Return predictions from probabilities of classes, or from targets."""
@@ -83,15 +76,100 @@ class ForestModel(LocalModel):
 
     @property
     def _options(self):
-        memory = self.memory
-        return {
-            "step": self.step,
-            "dirichlet": self.dirichlet,
-            "seeds": memory.seeds,
-            "max_nodes": memory.max_nodes,
-        }
+        return {"seeds": self.memory.seeds, "max_nodes": self.memory.max_nodes}
+
+
+class MondrianForestModel(ForestModel):
+    """Predict by an aggregated Mondrian forest.
+
+    Parameters
+    ----------
+    loss, n_features, n_outputs, seeds, max_nodes, features
+        See :class:`ForestModel`.
+    step : float
+        Factor of losses in the weights of nodes.
+    dirichlet : float or None
+        Number of rows that each class has in advance; None stands for
+        ``0.5 / n_classes``.
+    """
+
+    _trees = MondrianTrees
+
+    def __init__(
+        self,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        step,
+        dirichlet,
+        seeds,
+        max_nodes,
+        features,
+    ):
+        sizes = n_features, n_outputs
+        super().__init__(loss, *sizes, seeds, max_nodes, features=features)
+        self.step, self.dirichlet = step, dirichlet
+        if not self.n_classes:
+            self.target = TargetTransform(n_outputs, unit_free=False)
+
+    def _of_kind(self, block):
+        scale, n = block.target_scale, len(block.weights.given)
+        if scale is None:
+            return (np.zeros((n, self.n_targets)),)
+        return (scale.deviation,)
+
+    @property
+    def _options(self):
+        of_nodes = {"step": self.step, "dirichlet": self.dirichlet}
+        return super()._options | of_nodes
 
     def _parameters(self):
         yield "step is a number", is_number(self.step, float) and self.step > 0.0
         is_prior = is_number(self.dirichlet, float) and self.dirichlet > 0.0
         yield "dirichlet is a number", self.dirichlet is None or is_prior
+
+
+class ExtraTreesModel(ForestModel):
+    """Predict by trees that split where labels differ.
+
+    Parameters
+    ----------
+    loss, n_features, n_outputs, seeds, max_nodes, features
+        See :class:`ForestModel`.
+    penalty, window
+        See :class:`ExtraTrees`.
+    """
+
+    _trees = ExtraTrees
+
+    def __init__(
+        self,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        seeds,
+        max_nodes,
+        penalty,
+        window,
+        features,
+    ):
+        options = seeds, max_nodes, penalty, window
+        super().__init__(loss, n_features, n_outputs, *options, features=features)
+
+    @property
+    def _options(self):
+        memory = self.memory
+        return super()._options | {
+            "penalty": memory.penalty,
+            "window": memory.recent.window,
+        }
+
+    def arrays_of_outputs(self):
+        return [*super().arrays_of_outputs(), self.memory.recent.targets]
+
+    def _parameters(self):
+        penalty, window = self.memory.penalty, self.memory.recent.window
+        yield "penalty is a number", is_number(penalty, float) and penalty >= 0.0
+        yield "window is a number of rows", is_count(window, 1)

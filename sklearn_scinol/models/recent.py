@@ -13,8 +13,8 @@ from .model import MAX_ROWS
 class RecentRows(Part):
     """Ring of the last rows that were learned, which several models may share.
 
-    Memory for `window` rows takes `window` × `n_features` × 4 bytes. It grows with the
-    rows up to that.
+    Memory for `window` rows takes `window` × `n_features` × 4 bytes, or 8 in double
+    precision. It grows with the rows up to that.
 
     Parameters
     ----------
@@ -23,11 +23,13 @@ class RecentRows(Part):
         Number of rows to store.
     n_classes : int
         Number of classes, whose indices are the targets; 0 in regression.
+    dtype : type, default=np.float32
+        Precision of the rows.
 
     Attributes
     ----------
-    rows : ndarray of float32 of shape (n_blocks, n_features, SIDE_BY_SIDE)
-        Standardised rows, see :class:`Recent`.
+    rows : ndarray of shape (n_blocks, n_features, SIDE_BY_SIDE)
+        See :class:`Recent`.
     targets : ndarray of shape (n_slots, n_targets)
     weights : ndarray of shape (n_slots,)
         Relative to the first weight of the stream.
@@ -37,10 +39,10 @@ class RecentRows(Part):
 
     _undone = "rows", "targets", "weights", "n_rows"
 
-    def __init__(self, n_features, n_targets, window, n_classes=0):
+    def __init__(self, n_features, n_targets, window, n_classes=0, *, dtype=np.float32):
         self.window = window
         self.n_classes = n_classes
-        self.rows = np.zeros((0, n_features, SIDE_BY_SIDE), np.float32)
+        self.rows = np.zeros((0, n_features, SIDE_BY_SIDE), dtype)
         self.targets = np.zeros((0, n_targets))
         self.weights = np.zeros(0)
         self.n_rows = np.zeros(1, np.int64)
@@ -124,7 +126,7 @@ class RecentRows(Part):
     def fresh(self):
         """Return an empty ring of these sizes."""
         sizes = self.rows.shape[1], self.targets.shape[1], self.window
-        return RecentRows(*sizes, self.n_classes)
+        return RecentRows(*sizes, self.n_classes, dtype=self.rows.dtype)
 
     def with_columns(self, placement):
         """Return a copy of rows with other columns; see :class:`Placement`."""
@@ -132,7 +134,7 @@ class RecentRows(Part):
         n_blocks, d, _ = self.rows.shape
         rows = placement.rows(self.rows.transpose(0, 2, 1).reshape(-1, d))
         rows = rows.reshape(n_blocks, SIDE_BY_SIDE, -1).transpose(0, 2, 1)
-        other.rows = np.ascontiguousarray(rows, np.float32)
+        other.rows = np.ascontiguousarray(rows, self.rows.dtype)
         return other
 
     def forget(self, features):
@@ -163,10 +165,13 @@ class RecentRows(Part):
         merged._store(merged.latest, *(column[youngest] for column in columns))
         return merged
 
+    def at(self, slots):
+        """Return the rows of slots."""
+        return self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
+
     def _at(self, slots, unit):
         """Return rows, targets and weights of slots, with weights in another unit."""
-        rows = self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
-        return rows, self.targets[slots], unit * self.weights[slots]
+        return self.at(slots), self.targets[slots], unit * self.weights[slots]
 
     def _store(self, slots, rows, targets, weights):
         self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE] = rows
@@ -181,7 +186,7 @@ class RecentRows(Part):
         is_in_range = 0 <= self.n_rows[0] <= MAX_ROWS
         yield "n_rows is a number of rows", is_in_range
         n_blocks = self._n_blocks(int(self.n_rows[0]))
-        yield "rows have single precision", self.rows.dtype == np.float32
+        yield "rows are of floats", self.rows.dtype in (np.float32, np.float64)
         shape = n_blocks, *self.rows.shape[1:2], SIDE_BY_SIDE
         yield f"rows have shape {shape}", self.rows.shape == shape
         yield from finite("rows", self.rows)

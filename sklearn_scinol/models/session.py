@@ -273,7 +273,8 @@ class Session:
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
         memories = [getattr(model, "memories", ()) for model in self._models]
-        memories = {id(each): each for each in chain.from_iterable(memories)}
+        memories = chain.from_iterable(map(parts_of, chain.from_iterable(memories)))
+        memories = {id(each): each for each in memories}
         self._memories = [*memories.values()]
         recorded = [
             part

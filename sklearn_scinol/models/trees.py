@@ -1,20 +1,30 @@
 """Trees of a forest, in arrays that grow."""
 
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
 
-from .._invariants import floats, is_count
+from .._invariants import floats, is_count, is_number
 from .._state import NeedsRoom, RecordsChanges, as_writable
-from ..blocks import Tree, TreeLog, TreeRoom
-from ..learners.mondrian_tree import (
+from ..blocks import ExtraTree, MondrianTree, RowWeights, SplitRoom, TreeLog, TreeRoom
+from ..learners import extra_tree, mondrian_tree
+from ..learners.extra_tree import (
+    FIRST_TRY,
+    MAX_ROWS,
+    N_THRESHOLDS,
+    NEXT_TRY,
+    CodeLengthGain,
+    VarianceGain,
+)
+from ..learners.mondrian_tree import MAX_SPLITS, TIME
+from ..learners.trees import (
     BOXES,
     FEATURE,
     IS_BROKEN,
     IS_FULL,
     LEFT,
     MAX_ODDS,
-    MAX_SPLITS,
     NODES,
     PARENT,
     RIGHT,
@@ -22,10 +32,9 @@ from ..learners.mondrian_tree import (
     SAVED,
     SIZE,
     THRESHOLD,
-    TIME,
     WEIGHT,
-    unmark_saved,
 )
+from .recent import RecentRows
 
 # Number of slots of a tree at first, and the factor by which it grows.
 MIN_SLOTS, GROWTH = 2 * MAX_SPLITS, 4
@@ -34,10 +43,8 @@ MIN_SLOTS, GROWTH = 2 * MAX_SPLITS, 4
 class Forest(RecordsChanges):
     """Trees of a forest, in arrays that grow.
 
-    A node takes 16 bytes for each feature, and in classification 52 and 8 for each
-    class, in regression 44 and 16 for each target. When a tree needs more slots, their
-    number grows by a factor of four. Operating systems provide memory for a slot when
-    it is first used.
+    When a tree needs more slots, their number grows by a factor of four. Operating
+    systems provide memory for a slot when it is first used.
 
     Parameters
     ----------
@@ -52,23 +59,35 @@ class Forest(RecordsChanges):
 
     Attributes
     ----------
-    boxes, numbers, odds, sums, links, place, state : ndarray
-        Of all trees, see :class:`Tree`. Without slots before the first row.
+    numbers, odds, sums, links, place, state : ndarray
+        Of all trees, see :class:`MondrianTree`. Without slots before the first row.
     """
 
-    _BY_NODE = "numbers", "odds", "sums", "links", "boxes"
+    # To be defined by subclasses.
+
+    _tree: type
+    _learn_rows: Callable
+
+    #: First number of a leaf without rows.
+    _first_number: float
+
+    #: Arrays by nodes of each tree, as :class:`TreeLog` has them.
+    _BY_NODE: tuple[str, ...] = ("numbers", "odds", "sums", "links")
 
     _replaced = "_logs", "seeds"
-    _undone = *_BY_NODE, "place", "state"
+    _undone: tuple[str, ...] = (*_BY_NODE, "place", "state")
 
-    #: Rows may need any number of slots: :func:`_check_room` finds out.
-    n_free = np.inf
+    #: Arrays of all trees that :meth:`merged` joins.
+    _JOINED: tuple[str, ...] = (*_BY_NODE, "place", "state", "seeds")
+
+    #: Further arguments of the constructor.
+    _options: tuple = ()
 
     def __init__(self, n_features, n_columns, n_classes, seeds, max_nodes):
         super().__init__()
-        self.n_classes, self.seeds, self.max_nodes = n_classes, seeds, max_nodes
+        self.n_features, self.n_classes = n_features, n_classes
+        self.seeds, self.max_nodes = seeds, max_nodes
         n_trees = len(seeds)
-        self.boxes = np.zeros((n_trees, 0, 2, n_features))
         self.numbers = np.zeros((n_trees, 0, 3))
         self.odds = np.zeros((n_trees, 0, 1 if n_classes else n_columns))
         self.sums = np.zeros((n_trees, 0, n_columns))
@@ -86,8 +105,10 @@ class Forest(RecordsChanges):
         """Number of nodes that each tree has room for."""
         return self.links.shape[1]
 
-    def learn(self, engine, nodes, rows, targets, weights, deviations):
+    def learn(self, engine, nodes, rows, targets, weights, *of_kind):
         """Predict rows in order, each before it is learned.
+
+        `of_kind` is what trees of a kind need besides.
 
         Returns
         -------
@@ -100,42 +121,51 @@ class Forest(RecordsChanges):
                 prior = 1.0 / self.n_classes if self.n_classes else 0.0
                 return np.full((n, n_columns), prior)
             self._plant()
-        n_features, n_odds = self.boxes.shape[3], self.odds.shape[2]
-        out = np.empty((n, n_columns))
-        room = TreeRoom(*np.empty((3, n_features)), np.empty(n), np.empty(n_odds))
-        block = rows, targets, weights, deviations
+        self._reserve(weights)
+        out, room = np.empty((n, n_columns)), self._room(n)
+        block = rows, targets, weights, *of_kind, room
         if hasattr(engine, "calls"):  # which are recorded
             log = self._room_for_log(True)
             engine.run(self._begin, log)
-            engine.learn_forest(nodes, self._trees(), *block, room, log, out, 0)
+            arguments = nodes, self._trees(), *block, log, out, 0
+            engine.learn_forest(self._learn_rows, *arguments)
             engine.run(self._end, log)
             engine.run(_check_room, log)
             return out
-        start, stop = 0, len(self.links) * n
-        while True:
+        start, is_done = 0, False
+        while not is_done:
             log = self._room_for_log(weights.given.any() and self._is_recorded)
-            arguments = *block, room, log, out, start
+            arguments = nodes, self._trees(), *block, log, out, start
             self._begin(log)
-            start = engine.learn_forest(nodes, self._trees(), *arguments)
+            start = engine.learn_forest(self._learn_rows, *arguments)
             self._end(log)
-            if start == stop:
-                return out
-            self._grow(GROWTH * self.n_slots)
+            is_done = not log.counts[IS_FULL]
+            if not is_done:
+                self._grow(GROWTH * self.n_slots)
+        return out
+
+    def _reserve(self, weights):
+        """Make room for rows that trees share."""
 
     def _trees(self):
         """Return the state in the form that engines take.
 
         Arrays that are mapped from disk are copied, for predictions.
         """
-        arrays = [getattr(self, name) for name in Tree._fields[:-1]]
-        if not self.links.flags.writeable:
-            arrays = [as_writable(array, "C") for array in arrays]
-        return Tree(*arrays, self.max_nodes)
+        values = []
+        for name in self._tree._fields:
+            value = getattr(self, name)
+            if isinstance(value, RecentRows):
+                value = value.state()
+            elif isinstance(value, np.ndarray) and not value.flags.writeable:
+                value = as_writable(value, "C")
+            values.append(value)
+        return self._tree(*values)
 
     def _plant(self):
         """Begin each tree with a leaf without rows."""
         self._grow(MIN_SLOTS)
-        self.numbers[:, 0, TIME] = np.inf
+        self.numbers[:, 0, 0] = self._first_number
         self.odds[:, 0] = 1.0
         self.links[:, 0, :SAVED] = -1
         self.place = self.place.copy()
@@ -159,7 +189,6 @@ class Forest(RecordsChanges):
         self._logs = []
         for name in self._BY_NODE:
             setattr(self, name, getattr(self, name).copy())
-        self.boxes[..., features] = 0.0
         self.numbers[np.isin(self.links[..., FEATURE], features), THRESHOLD] = 0.0
 
     def _room_for_log(self, is_needed):
@@ -167,9 +196,13 @@ class Forest(RecordsChanges):
         counts = np.array([0, 0, is_needed, 0, 0], np.int64)
         n = self.links.shape[0] * self.n_slots if is_needed else 0
         nodes, of_boxes = np.empty((2, n, 2), np.int32)
-        arrays = [getattr(self, name) for name in self._BY_NODE]
-        saved = [np.empty((n, *each.shape[2:]), each.dtype) for each in arrays]
-        return TreeLog(counts, nodes, *saved[:-1], of_boxes, saved[-1])
+        arrays = {name: getattr(self, name) for name in self._BY_NODE}
+        saved = {
+            name: np.empty((n, *array.shape[2:]), array.dtype)
+            for name, array in arrays.items()
+        }
+        boxes = saved.pop("boxes", np.empty((0, 2, 0)))
+        return TreeLog(counts, nodes, **saved, of_boxes=of_boxes, boxes=boxes)
 
     def _begin(self, log):
         """Tell all checkpoints that an engine is about to fill a log."""
@@ -194,13 +227,14 @@ class Forest(RecordsChanges):
         if (saved := log.pending) is None:
             return
         n, n_boxes, *_ = saved.counts
-        places, of_boxes = saved.nodes[:n].T.copy(), saved.of_boxes[:n_boxes].T.copy()
         saved.links[:n, SAVED] = 0
-        kept = [
-            (name, tuple(places), getattr(saved, name)[:n].copy())
-            for name in self._BY_NODE[:-1]
-        ]
-        kept.append(("boxes", tuple(of_boxes), saved.boxes[:n_boxes].copy()))
+        kept = []
+        for name in self._BY_NODE:
+            places, count = saved.nodes, n
+            if name == "boxes":
+                places, count = saved.of_boxes, n_boxes
+            values = getattr(saved, name)[:count].copy()
+            kept.append((name, tuple(places[:count].T.copy()), values))
         log.append(kept)
         log.pending = None
 
@@ -209,10 +243,9 @@ class Forest(RecordsChanges):
         log = self._new_log()
 
         def restore():
-            if log.pending is not None:
-                unmark_saved(self, log.pending)  # perhaps the engine was interrupted
-                self._keep(log)
+            self._keep(log)
             vars(self).update(before)  # arrays are replaced where they grow
+            self.links[..., SAVED] = 0  # perhaps the engine was interrupted
             for kept in reversed(log):
                 for name, (trees, slots), values in kept:
                     there = slots < place[trees, SIZE]  # others are new
@@ -236,17 +269,15 @@ class Forest(RecordsChanges):
 
     def fresh(self):
         """Return trees of these sizes and seeds, before the first row."""
-        sizes = self.boxes.shape[3], self.sums.shape[2], self.n_classes
-        return Forest(*sizes, self.seeds, self.max_nodes)
+        sizes = self.n_features, self.sums.shape[2], self.n_classes
+        return type(self)(*sizes, self.seeds, self.max_nodes, *self._options)
 
     def with_columns(self, placement):
         """Return a copy for rows with other columns; see :class:`Placement`."""
         other = copy(self)
-        shape = *self.boxes.shape[:3], placement.n_columns
-        boxes = self.boxes.reshape(-1, self.boxes.shape[3])
-        other.boxes = np.ascontiguousarray(placement.rows(boxes)).reshape(shape)
+        other.n_features = placement.n_columns
         columns = placement.forward.tocoo()
-        places = np.zeros(self.boxes.shape[3], np.int32)
+        places = np.zeros(self.n_features, np.int32)
         places[columns.col] = columns.row
         other.links = self.links.copy()
         is_split = self.links[..., FEATURE] >= 0
@@ -267,7 +298,7 @@ class Forest(RecordsChanges):
         n_slots = max(part.n_slots for part in parts)
         for part in parts:
             part._grow(n_slots)
-        for name in *cls._BY_NODE, "place", "state", "seeds":
+        for name in cls._JOINED:
             joined = np.concatenate([getattr(part, name) for part in parts])
             setattr(merged, name, joined)
         return merged
@@ -275,7 +306,6 @@ class Forest(RecordsChanges):
     def _in_units(self, unit, scale):
         """Return a copy in other units of rows and features."""
         part = copy(self)
-        part.boxes = self.boxes * scale
         part.numbers, part.sums = self.numbers.copy(), unit * self.sums
         is_split = self.links[..., FEATURE] >= 0
         part.numbers[is_split, THRESHOLD] *= scale[self.links[is_split, FEATURE]]
@@ -299,8 +329,7 @@ class Forest(RecordsChanges):
         yield "place is of int64", self.place.dtype == np.int64
         yield "numbers of rows are not negative", self.place[:, ROWS] >= 0
         yield "nodes are in slots", (self.sizes >= 0) & (self.sizes <= n_slots)
-        shape = n_trees, n_slots, 2, *self.boxes.shape[3:4]
-        yield from floats("boxes", self.boxes, shape)
+        yield "n_features is a number of features", is_count(self.n_features, 1)
         for name in "odds", "sums":
             array = getattr(self, name)
             yield from floats(name, array, (n_trees, n_slots, *array.shape[2:3]))
@@ -310,8 +339,6 @@ class Forest(RecordsChanges):
             return
         yield "trees have a root", self.sizes >= 1
         is_node = np.arange(n_slots) < self.sizes[:, np.newaxis]
-        low, high = np.moveaxis(self.boxes, 2, 0)
-        yield "boxes are not empty", low <= high
         odds = self.odds[is_node]
         yield "odds are positive", (odds >= 1.0 / MAX_ODDS) & (odds <= MAX_ODDS)
         if self.n_classes:
@@ -322,7 +349,7 @@ class Forest(RecordsChanges):
     def _invariants_of_links(self, k):
         """Yield that the links make a tree, in which times ascend."""
         root, n, _ = self.place[k]
-        links, (time, threshold, weight) = self.links[k, :n], self.numbers[k, :n].T
+        links, (_, threshold, weight) = self.links[k, :n], self.numbers[k, :n].T
         yield "thresholds are finite", np.isfinite(threshold)
         yield "weights are finite", np.isfinite(weight)
         yield "weights are positive", weight > 0.0
@@ -331,9 +358,7 @@ class Forest(RecordsChanges):
         is_leaf = links[:, LEFT] < 0
         yield "nodes have two children or none", is_leaf == (links[:, RIGHT] < 0)
         yield "splits have a feature", (links[:, FEATURE] >= 0) == ~is_leaf
-        yield "splits are of features", links[:, FEATURE] < self.boxes.shape[3]
-        yield "leaves do not split", np.isinf(time) == is_leaf
-        yield "times are not negative", time >= 0.0
+        yield "splits are of features", links[:, FEATURE] < self.n_features
         yield "the root is a node", 0 <= root < n
         has_parent = np.arange(n) != root
         yield "nodes but the root have parents", (links[:, PARENT] >= 0) == has_parent
@@ -343,7 +368,228 @@ class Forest(RecordsChanges):
         parents = links[children, PARENT]
         yield "children have their parents", parents == splits[:, np.newaxis]
         yield "nodes are children of their parents", children.size == n - 1
-        yield "children split later", time[children] >= time[splits, np.newaxis]
+
+
+class MondrianTrees(Forest):
+    """Trees of a Mondrian forest.
+
+    A node takes 16 bytes for each feature, and in classification 52 and 8 for each
+    class, in regression 44 and 16 for each target.
+
+    Attributes
+    ----------
+    boxes : ndarray
+        See :class:`MondrianTree`.
+    """
+
+    _tree, _learn_rows = MondrianTree, staticmethod(mondrian_tree.learn_rows)
+    _first_number = np.inf  # the time of a split
+    _BY_NODE = (*Forest._BY_NODE, "boxes")
+    _undone = (*Forest._undone, "boxes")
+    _JOINED = (*Forest._JOINED, "boxes")
+
+    #: Rows may need any number of slots: :func:`_check_room` finds out.
+    n_free = np.inf
+
+    def __init__(self, n_features, n_columns, n_classes, seeds, max_nodes):
+        super().__init__(n_features, n_columns, n_classes, seeds, max_nodes)
+        self.boxes = np.zeros((len(seeds), 0, 2, n_features))
+
+    def _room(self, n):
+        """Return memory for a number of rows."""
+        of_features = np.empty((3, self.n_features))
+        return TreeRoom(*of_features, np.empty(n), np.empty(self.odds.shape[2]))
+
+    def forget(self, features):
+        super().forget(features)
+        self.boxes[..., features] = 0.0
+
+    def with_columns(self, placement):
+        other = super().with_columns(placement)
+        boxes = self.boxes.reshape(-1, self.n_features)
+        shape = *self.boxes.shape[:3], placement.n_columns
+        other.boxes = np.ascontiguousarray(placement.rows(boxes)).reshape(shape)
+        return other
+
+    def _in_units(self, unit, scale):
+        part = super()._in_units(unit, scale)
+        part.boxes = self.boxes * scale
+        return part
+
+    def invariants(self):
+        yield from super().invariants()
+        n_trees, n_slots, *_ = self.links.shape
+        shape = n_trees, n_slots, 2, self.n_features
+        yield from floats("boxes", self.boxes, shape)
+        is_node = np.arange(n_slots) < self.sizes[:, np.newaxis]
+        low, high = np.moveaxis(self.boxes, 2, 0)
+        yield "boxes are not empty", low <= high
+        times, links = self.numbers[is_node, TIME], self.links[is_node]
+        yield "leaves do not split", np.isinf(times) == (links[:, LEFT] < 0)
+        yield "times are not negative", times >= 0.0
+        for k in range(n_trees):
+            of_tree = self.numbers[k, : self.sizes[k], TIME]
+            links = self.links[k, : self.sizes[k]]
+            splits = np.flatnonzero(links[:, LEFT] >= 0)
+            children = links[splits][:, [LEFT, RIGHT]]
+            yield "children split later", of_tree[children] >= of_tree[splits, None]
+
+
+class ExtraTrees(Forest):
+    """Extra trees, which share the last rows of the stream.
+
+    A node takes 52 bytes and in classification 8 for each class, in regression 44 and
+    16 for each target; a row of the window 8 for each feature, and 4 for each tree.
+
+    Parameters
+    ----------
+    penalty : float
+        See :class:`CodeLengthGain`.
+    window : int
+        Number of rows to store.
+
+    Attributes
+    ----------
+    recent : RecentRows
+        The last rows.
+    leaves, errors : ndarray
+        See :class:`ExtraTree`.
+    """
+
+    _tree, _learn_rows = ExtraTree, staticmethod(extra_tree.learn_rows)
+    _first_number = FIRST_TRY
+    _undone = (*Forest._undone, "leaves", "errors")
+    _JOINED = (*Forest._JOINED, "errors")
+
+    def __init__(
+        self, n_features, n_columns, n_classes, seeds, max_nodes, penalty, window
+    ):
+        super().__init__(n_features, n_columns, n_classes, seeds, max_nodes)
+        self.penalty, n_targets = penalty, 1 if n_classes else n_columns
+        sizes = n_features, n_targets, window, n_classes
+        self.recent = RecentRows(*sizes, dtype=np.float64)
+        self.leaves = np.zeros((len(seeds), 0), np.int32)
+        n_errors = 0 if n_classes else n_columns
+        self.errors = np.zeros((len(seeds), 1 + n_errors))
+
+    @property
+    def _options(self):
+        return self.penalty, self.recent.window
+
+    @property
+    def rule(self):
+        """How leaves choose splits."""
+        return (CodeLengthGain if self.n_classes else VarianceGain)(self.penalty)
+
+    def learn(self, engine, nodes, rows, targets, weights):
+        return super().learn(engine, nodes, rows, targets, weights, self.rule)
+
+    def _reserve(self, weights):
+        self.recent._reserve(int(np.count_nonzero(weights.given)))
+        n_more = len(self.recent.weights) - self.leaves.shape[1]
+        if n_more > 0:
+            more = np.zeros((len(self.leaves), n_more), np.int32)
+            self.leaves = np.concatenate([self.leaves, more], axis=1)
+
+    @property
+    def n_free(self):
+        """Number of rows that there is room for."""
+        return self.recent.n_free
+
+    def _room(self, n):
+        n_columns, n_outputs = self.sums.shape[2], self.errors.shape[1] - 1
+        n_groups = max(MAX_ROWS, n_outputs)
+        return SplitRoom(
+            np.empty(self.odds.shape[2]),
+            np.empty(n_columns),
+            np.empty(n_outputs),
+            np.arange(self.n_features),
+            *np.empty((1, self.n_features), np.int64),
+            *np.empty((1, MAX_ROWS), np.int64),
+            np.empty(1, np.int64),
+            np.empty(MAX_ROWS),
+            np.empty(n_groups),
+            np.empty((n_groups, MAX_ROWS)),
+            np.empty(MAX_ROWS),
+            np.empty(N_THRESHOLDS),
+            np.empty(n_groups),
+            code_lengths(max(self.n_classes, 1)),
+        )
+
+    def _undo(self, X):
+        restore_trees, errors = super()._undo(X), self.errors.copy()
+
+        def restore():
+            restore_trees()
+            self.errors[:] = errors
+            self._find_leaves()
+
+        return restore
+
+    def _find_leaves(self):
+        """Find the leaves of all rows in the window."""
+        n = min(int(self.recent.n_rows[0]), self.recent.window)
+        X = self.recent.at(np.arange(n))
+        for links, numbers, leaves in zip(
+            self.links, self.numbers, self.leaves, strict=True
+        ):
+            nodes = np.zeros(n, np.intp)
+            while (inner := np.flatnonzero(links[nodes, LEFT] >= 0)).size:
+                of_inner = nodes[inner]
+                x = X[inner, links[of_inner, FEATURE]]
+                is_right = x > numbers[of_inner, THRESHOLD]
+                nodes[inner] = links[of_inner, LEFT + is_right]
+            leaves[:n], leaves[n:] = nodes, 0
+
+    def forget(self, features):
+        super().forget(features)
+        self.recent.rows = self.recent.rows.copy()
+        self.recent.rows[:, features] = 0.0
+        self.leaves = self.leaves.copy()
+        self._find_leaves()
+
+    def with_columns(self, placement):
+        other = super().with_columns(placement)
+        other.recent = self.recent.with_columns(placement)
+        return other
+
+    @classmethod
+    def merged(cls, shards, scales):
+        merged = super().merged(shards, scales)
+        recents = shards.map(lambda each: each.recent)
+        merged.recent = RecentRows.merged(recents, scales)
+        if merged.n_slots:
+            merged.leaves = np.zeros((len(merged.links), 0), np.int32)
+            merged._reserve(RowWeights(*np.zeros((3, 0)), np.ones(0)))
+            merged._find_leaves()
+        return merged
+
+    def add_classes(self, is_new):
+        super().add_classes(is_new)
+        self.recent.add_classes(is_new)
+
+    def invariants(self):
+        yield from super().invariants()
+        yield "penalty is a number", is_number(self.penalty, float)
+        n_trees, n_outputs = len(self.links), self.errors.shape[1] - 1
+        yield from floats("errors", self.errors, (n_trees, 1 + n_outputs))
+        yield "errors are not negative", self.errors >= 0.0
+        yield "leaves are of int32", self.leaves.dtype == np.int32
+        shape = n_trees, len(self.recent.weights)
+        yield "rows of the window have leaves", self.leaves.shape == shape
+        numbers = self.numbers[..., NEXT_TRY]
+        yield "leaves try to split at positive weights", numbers >= 0.0
+        other = copy(self)
+        other.leaves = self.leaves.copy()
+        other._find_leaves()
+        yield "rows are in their leaves", other.leaves == self.leaves
+
+
+def code_lengths(n_classes):
+    """Return sums of logarithms by counts of a class, and by counts of all rows."""
+    counts = np.arange(MAX_ROWS)
+    steps = np.log([counts + 0.5, counts + 0.5 * n_classes])
+    return np.hstack([np.zeros((2, 1)), np.cumsum(steps, axis=1)])
 
 
 def _check_room(log):

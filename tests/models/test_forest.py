@@ -22,7 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
-from sklearn_scinol.learners.mondrian_tree import LEFT, PARENT, RIGHT
+from sklearn_scinol.learners.trees import LEFT, PARENT, RIGHT
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", FORESTS)

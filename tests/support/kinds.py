@@ -19,6 +19,8 @@ from sklearn_scinol import (
     MondrianForestRegressor,
     OnlineConformalClassifier,
     OnlineConformalRegressor,
+    OnlineExtraTreesClassifier,
+    OnlineExtraTreesRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
@@ -153,6 +155,12 @@ KINDS = {
     "neighbors-regression": Kind(OnlineKNeighborsRegressor(window=9), 2),
     "forest": Kind(MondrianForestClassifier(2, random_state=0), 3),
     "forest-regression": Kind(MondrianForestRegressor(2, random_state=0), 2),
+    "extra-trees": Kind(
+        OnlineExtraTreesClassifier(2, penalty=0.0, window=20, random_state=0), 3
+    ),
+    "extra-trees-regression": Kind(
+        OnlineExtraTreesRegressor(2, penalty=0.0, random_state=0), 2
+    ),
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
@@ -178,6 +186,9 @@ KINDS = {
     ),
     "scinol2-labels": Kind(ScInOLClassifier(average=5), n_labels=3),
     "forest-labels": Kind(MondrianForestClassifier(2, random_state=0), n_labels=2),
+    "extra-trees-labels": Kind(
+        OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0), n_labels=2
+    ),
     "hedge-labels": Kind(
         HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), n_labels=2
     ),

@@ -2,16 +2,15 @@
 
 from functools import cache
 
-from ...learners import mondrian_tree
 from .compiling import compiled, runs_loop
 
 
 @runs_loop
-def learn_forest(nodes, *arguments):
+def learn_forest(learn_rows, nodes, *arguments):
     """Predict rows, each before it is learned; return where room runs out."""
-    return _loop(type(nodes)), (nodes, *arguments), None
+    return _loop(learn_rows, type(nodes)), (nodes, *arguments), None
 
 
 @cache
-def _loop(nodes):
-    return compiled(mondrian_tree.learn_rows)
+def _loop(learn_rows, nodes):
+    return compiled(learn_rows)

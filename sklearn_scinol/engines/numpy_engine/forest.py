@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from ...learners import mondrian_tree
 
-
-def learn_forest(*arguments):
+def learn_forest(learn_rows, *arguments):
     with np.errstate(all="ignore"):
-        return mondrian_tree.learn_rows(*arguments)
+        return learn_rows(*arguments)

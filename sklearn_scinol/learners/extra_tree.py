@@ -1,0 +1,394 @@
+r"""One tree of randomised splits that separate labels, whose prunings are mixed.
+
+A leaf tries to split once its rows have come to a weight of 8, and again each time this
+has grown by a fifth. It looks at those of its rows that are still in the window of the
+stream's last rows, the latest 128 at most. It draws :math:`2 \sqrt d` features at
+random, and four thresholds for each, which are values of its rows (extremely randomised
+trees: Geurts, Ernst and Wehenkel, 2006). The best split is made if its gain is above
+:math:`\rho \ln c`, where :math:`c` is the number of splits it was chosen from. Nothing
+else decides: a split too many costs little under the mixture of prunings
+(:mod:`.trees`), which gives half of the weight to the new children.
+
+The gain is what the split saves of the code length of the labels. With the counts
+:math:`n_1, \dots, n_K` they have the length of Krichevsky and Trofimov,
+
+.. math::
+    L = \sum_{i=0}^{n-1} \ln (i + K/2) - \sum_k \sum_{i=0}^{n_k-1} \ln (i + 1/2).
+
+For numbers it is :math:`\frac12 n \ln (S / S') - \frac12 \ln n`, where :math:`S` and
+:math:`S'` are the sums of squared deviations from the mean of the leaf, and from the
+means of both sides.
+
+Only comparisons of values matter: an increasing function of a feature changes nothing.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from .._portable import TINY, chosen, copy_into, larger, smaller
+from ..blocks import SIDE_BY_SIDE, ExtraTree
+from .trees import (
+    FEATURE,
+    IS_BROKEN,
+    IS_FULL,
+    LEFT,
+    PARENT,
+    RIGHT,
+    ROOT,
+    ROWS,
+    SAVED,
+    SIZE,
+    THRESHOLD,
+    WEIGHT,
+    child_of,
+    has_room,
+    learn_upwards,
+    predict_node,
+    save_node,
+    uniform,
+    unmark_saved,
+)
+
+#: Weight of the rows of a leaf at its first try to split, and its growth to the next.
+FIRST_TRY, GROWTH = 8.0, 1.2
+
+#: Maximum number of rows that a split is chosen by.
+MAX_ROWS = 128
+
+#: Number of thresholds of each feature that is drawn.
+N_THRESHOLDS = 4
+
+#: The column of the numbers of a node with the weight at which it tries to split.
+NEXT_TRY = 0
+
+#: Gains of less than this more count as equal: of such splits the first one is best.
+MIN_DIFFERENCE = 1e-9
+
+#: Smaller shares of squared deviations count as nothing left.
+MIN_SHARE = 1e-12
+
+
+class CodeLengthGain(NamedTuple):
+    """Gain of a split in the code length of labels.
+
+    Parameters
+    ----------
+    penalty : float
+        Factor of the logarithm of the number of splits, which a gain must exceed.
+    """
+
+    penalty: float
+
+    def differ(self, recent, n, room):
+        """Number the classes of the rows of a leaf; return whether there are several.
+
+        A group is a class, and has a 1 for each row of it.
+        """
+        n_classes = 0
+        for i in range(n):
+            label = recent.targets[room.slots[i], 0]
+            group = 0
+            while group < n_classes and room.labels[group] != label:
+                group += 1
+            if group == n_classes:
+                room.labels[group], room.totals[group] = label, 0.0
+                for k in range(n):
+                    room.values_of[group, k] = 0.0
+                n_classes += 1
+            room.values_of[group, i] = 1.0
+            room.totals[group] += 1.0
+        room.sizes[0] = n_classes
+        return n_classes > 1
+
+    def gain(self, left, n, n_left, room):
+        """Return the gain of a split of `n` rows."""
+        of_classes, of_all = room.logs[0], room.logs[1]
+        gain = of_all[n] - of_all[n_left] - of_all[n - n_left]
+        for group in range(room.sizes[0]):
+            n_there, n_of_class = int(left[group]), int(room.totals[group])
+            gain += of_classes[n_there] + of_classes[n_of_class - n_there]
+            gain -= of_classes[n_of_class]
+        return gain
+
+
+class VarianceGain(NamedTuple):
+    """Gain of a split in the squared deviations of numbers.
+
+    Parameters
+    ----------
+    penalty : float
+        As in :class:`CodeLengthGain`.
+    """
+
+    penalty: float
+
+    def differ(self, recent, n, room):
+        """Take deviations from the means of a leaf; return whether there are any.
+
+        A group is an output, and has the deviations of all rows.
+        """
+        n_targets, differ = recent.targets.shape[1], False
+        room.sizes[0] = n_targets
+        for k in range(n_targets):
+            mean = total = 0.0
+            for i in range(n):
+                mean += recent.targets[room.slots[i], k] / n
+            for i in range(n):
+                deviation = recent.targets[room.slots[i], k] - mean
+                room.values_of[k, i] = deviation
+                total += deviation * deviation
+            room.totals[k] = total
+            differ = differ or total > 0.0
+        return differ
+
+    def gain(self, left, n, n_left, room):
+        """Return the gain of a split of `n` rows, summed over the outputs."""
+        gain, inverse = 0.0, 1.0 / n_left + 1.0 / (n - n_left)
+        for k in range(room.sizes[0]):
+            if room.totals[k] > 0.0:
+                share = 1.0 - left[k] * left[k] * inverse / room.totals[k]
+                gain -= 0.5 * n * np.log(larger(share, MIN_SHARE)) + 0.5 * np.log(n)
+        return gain
+
+
+def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start):
+    """Predict rows by a forest, each before it is learned.
+
+    Trees count by the weights of the rows that they have learned.
+
+    Parameters
+    ----------
+    nodes, rows, targets, weights, log, out
+        See :func:`.mondrian_tree.learn_rows`.
+    trees : ExtraTree
+        All trees of a forest. Changed.
+    rule : CodeLengthGain or VarianceGain
+    room : SplitRoom
+    start : int
+        The first row.
+
+    Returns
+    -------
+    stop : int
+        The row that some tree has no room for, or `n`.
+    """
+    n_trees, recent = trees.links.shape[0], trees.recent
+    for r in range(start, out.shape[0]):
+        c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
+        count, x, y, p = recent.n_rows[0], rows.X[r], targets[r], out[r]
+        slot = count % recent.window
+        if c > 0.0:
+            for k in range(n_trees):
+                if is_full(trees, k):
+                    log.counts[IS_FULL] = 1
+                    unmark_saved(trees, log)
+                    return r
+            store_row(recent, slot, x, y, c)
+            recent.n_rows[0] = count + 1
+        total = 0.0
+        for k in range(n_trees):
+            total += larger(trees.numbers[k, trees.place[k, ROOT], WEIGHT], TINY)
+        for i in range(p.size):
+            p[i] = 0.0
+        for k in range(n_trees):
+            tree, own = one_tree(trees, k), room.own
+            leaf = descend(nodes, tree, k, x, c, room, log, own)
+            if leaf < 0:
+                log.counts[IS_BROKEN] = 1
+                return r
+            share = larger(tree.numbers[tree.place[ROOT], WEIGHT], TINY) / total
+            for i in range(p.size):
+                p[i] += share * own[i]
+            if c > 0.0:
+                find_deviations(tree, y, c, own, room)
+                learn_upwards(nodes, tree, leaf, False, y, c, room.deviation, room)
+                tree.place[ROWS] += 1
+                tree.leaves[slot] = leaf
+                is_due = tree.numbers[leaf, WEIGHT] >= tree.numbers[leaf, NEXT_TRY]
+                if is_due and has_room(tree):
+                    try_to_split(rule, nodes, tree, k, leaf, recent, room, log)
+    unmark_saved(trees, log)
+    return out.shape[0]
+
+
+def one_tree(trees, k):
+    """Return a tree of a forest."""
+    return ExtraTree(
+        trees.numbers[k],
+        trees.odds[k],
+        trees.sums[k],
+        trees.links[k],
+        trees.place[k],
+        trees.state[k],
+        trees.max_nodes,
+        trees.leaves[k],
+        trees.errors[k],
+        trees.recent,
+    )
+
+
+def is_full(trees, k):
+    """Whether a row may need more slots than a tree has, and the tree may grow."""
+    n_slots = trees.links.shape[1]
+    return trees.place[k, SIZE] + 2 > n_slots and n_slots < trees.max_nodes
+
+
+def store_row(recent, slot, x, y, c):
+    """Store a row in place of the oldest."""
+    block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
+    for j in range(x.size):
+        recent.rows[block, j, place] = x[j]
+    copy_into(y, recent.targets[slot])
+    recent.weights[slot] = c
+
+
+def descend(nodes, tree, k, x, c, room, log, p):
+    """Predict a row by a tree; return its leaf, or -1 where links make no tree.
+
+    All nodes on the way are saved if the row has a weight.
+    """
+    left, node, above, is_leaf = room.p, tree.place[ROOT], -1, False
+    for i in range(left.size):
+        left[i] = 1.0
+    for i in range(p.size):
+        p[i] = 0.0
+    while not is_leaf:
+        if node < 0 or tree.links[node, PARENT] != above:
+            return -1
+        if c > 0.0:
+            save_node(tree, k, node, log)
+        is_leaf = tree.links[node, LEFT] < 0
+        predict_node(nodes, tree, node, is_leaf, left, p)
+        if not is_leaf:
+            above, node = node, child_of(tree, node, x)
+    return node
+
+
+def find_deviations(tree, y, c, p, room):
+    """Find the root of the mean squared error so far, then add the tree's error.
+
+    The first error counts as 0: it depends on the zero of the target.
+    """
+    weight = tree.errors[0]
+    for k in range(room.deviation.size):
+        mean_square = tree.errors[1 + k] / larger(weight, TINY)
+        room.deviation[k] = np.sqrt(mean_square)
+        error = y[k] - p[k] if tree.place[ROWS] > 0 else 0.0
+        tree.errors[1 + k] += c * error * error
+    if tree.place[ROWS] > 0:
+        tree.errors[0] += c
+
+
+def try_to_split(rule, nodes, tree, k, leaf, recent, room, log):
+    """Split a leaf by the best of random splits, if one gains enough."""
+    n = find_rows(tree, leaf, recent, room)
+    best, feature, threshold, n_splits = 0.0, -1, 0.0, 0
+    if rule.differ(recent, n, room):
+        n_features = room.order.size
+        n_drawn = n_features
+        if n_features > 4:
+            n_drawn = int(np.ceil(2.0 * np.sqrt(n_features)))
+        for i in range(n_drawn):
+            other = i + int(uniform(tree) * (n_features - i))
+            j, room.drawn[i] = room.order[other], other
+            room.order[other], room.order[i] = room.order[i], j
+            if has_thresholds(tree, j, n, recent, room):
+                for t in range(room.thresholds.size):
+                    n_left = add_up_left(room.thresholds[t], n, room)
+                    if n_left < n:
+                        n_splits += 1
+                        gain = rule.gain(room.left, n, n_left, room)
+                        if gain > best + MIN_DIFFERENCE:
+                            best, feature, threshold = gain, j, room.thresholds[t]
+        for i in range(n_drawn - 1, -1, -1):  # the order is as it was
+            other = room.drawn[i]
+            j = room.order[other]
+            room.order[other], room.order[i] = room.order[i], j
+    if feature >= 0 and best > rule.penalty * np.log(n_splits):
+        split_leaf(nodes, tree, k, leaf, feature, threshold, recent, log)
+    else:
+        tree.numbers[leaf, NEXT_TRY] = GROWTH * tree.numbers[leaf, WEIGHT]
+
+
+def find_rows(tree, leaf, recent, room):
+    """Find the slots of the latest rows of a leaf; return how many there are."""
+    leaves, slots, n = tree.leaves, room.slots, 0
+    count = recent.n_rows[0]
+    n_stored, next_slot = min(count, recent.window), count % recent.window
+    # The block of the next slot comes twice: before that slot the latest are, then the
+    # oldest.
+    n_blocks = (n_stored + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE
+    latest = (next_slot - 1) // SIDE_BY_SIDE if next_slot > 0 else n_blocks - 1
+    for visit in range(n_blocks + 1):
+        block = (latest - visit) % n_blocks
+        start, stop = block * SIDE_BY_SIDE, min((block + 1) * SIDE_BY_SIDE, n_stored)
+        if next_slot > 0 and visit == 0:
+            stop = next_slot
+        if visit == n_blocks:
+            start = next_slot if next_slot > 0 else stop
+        n_there = 0
+        for slot in range(start, stop):
+            n_there += leaves[slot] == leaf
+        if n_there > 0:
+            for slot in range(stop - 1, start - 1, -1):
+                if leaves[slot] == leaf and n < MAX_ROWS:
+                    slots[n] = slot
+                    n += 1
+    return n
+
+
+def has_thresholds(tree, j, n, recent, room):
+    """Draw values of a feature as thresholds, and return True, unless all are equal."""
+    values = room.values
+    smallest = largest = values[0] = value_at(recent, room.slots[0], j)
+    for i in range(1, n):
+        values[i] = value_at(recent, room.slots[i], j)
+        smallest, largest = smaller(smallest, values[i]), larger(largest, values[i])
+    if smallest < largest:
+        for t in range(room.thresholds.size):
+            room.thresholds[t] = values[int(uniform(tree) * n)]
+    return smallest < largest
+
+
+def value_at(recent, slot, j):
+    """Return a feature of a stored row."""
+    return recent.rows[slot // SIDE_BY_SIDE, j, slot % SIDE_BY_SIDE]
+
+
+def add_up_left(threshold, n, room):
+    """Add up each group on the left of a threshold; return the number of rows there."""
+    n_left = 0
+    for i in range(n):
+        n_left += room.values[i] <= threshold
+    for group in range(room.sizes[0]):
+        total = 0.0
+        for i in range(n):
+            total += chosen(room.values[i] <= threshold, room.values_of[group, i], 0.0)
+        room.left[group] = total
+    return n_left
+
+
+def split_leaf(nodes, tree, k, leaf, feature, threshold, recent, log):
+    """Split a leaf; its rows in the window go to the new leaves."""
+    left, right = tree.place[SIZE], tree.place[SIZE] + 1
+    tree.place[SIZE] += 2
+    links, numbers = tree.links, tree.numbers
+    for child in range(left, right + 1):
+        links[child, LEFT] = links[child, RIGHT] = links[child, FEATURE] = -1
+        links[child, PARENT], links[child, SAVED] = leaf, 0
+        for i in range(tree.odds.shape[1]):
+            tree.odds[child, i] = 1.0
+        numbers[child, WEIGHT] = numbers[child, THRESHOLD] = 0.0
+        for i in range(tree.sums.shape[1]):
+            tree.sums[child, i] = 0.0
+    links[leaf, LEFT], links[leaf, RIGHT] = left, right
+    links[leaf, FEATURE], numbers[leaf, THRESHOLD] = feature, threshold
+    for slot in range(min(recent.n_rows[0], recent.window)):
+        if tree.leaves[slot] == leaf:
+            is_right = value_at(recent, slot, feature) > threshold
+            child = right if is_right else left
+            tree.leaves[slot] = child
+            nodes.learn(tree, child, recent.targets[slot], recent.weights[slot])
+    for child in range(left, right + 1):
+        numbers[child, NEXT_TRY] = larger(FIRST_TRY, numbers[child, WEIGHT])

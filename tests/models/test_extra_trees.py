@@ -1,0 +1,315 @@
+"""Trees that split where labels differ."""
+
+import math
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import is_classifier
+from support import naive_extra_tree, naive_forest
+from support.local import data, labels, stream, weights
+from support.naive import relative_to_means
+from support.registry import ENGINES, compiled, seeds
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineExtraTreesClassifier,
+    OnlineExtraTreesRegressor,
+    config_context,
+    merge_models,
+)
+from sklearn_scinol.models.trees import code_lengths
+
+BOTH = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+estimators = pytest.mark.parametrize("estimator", BOTH)
+
+
+def naive_trees(model, n_classes=0, **options):
+    """Naive trees that draw as the trees of a fitted forest did."""
+    if n_classes:
+        nodes = naive_forest.class_shares(n_classes, 0.5 / n_classes)
+    else:
+        nodes = naive_forest.means(1.0)
+    options = {"penalty": model.penalty, "window": model.window} | options
+    return [
+        naive_extra_tree.ExtraTree(seed, *nodes, n_classes=n_classes, **options)
+        for seed in model._model.memory.seeds[:, 0]
+    ]
+
+
+def predictions(trees, X, y, c, by_pruning=False):
+    """Mean predictions of trees before each row."""
+    found = []
+    rows = zip(X.tolist(), y.tolist(), relative_to_means(c).tolist(), strict=True)
+    for x, *row in rows:
+        of_trees = [tree.predict(x, by_pruning) for tree in trees]
+        found.append(np.mean(np.array(of_trees, float), axis=0))
+        for tree in trees:
+            tree.learn(x, *row)
+    return np.array(found)
+
+
+# Formulas.
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("options", [{}, {"window": 30}, {"max_nodes": 6}])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_classes(n_classes, options, weighted, engine):
+    X, y = data(220, 7)
+    y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
+    model = OnlineExtraTreesClassifier(3, penalty=0.5, random_state=1, **options)
+    said = model.partial_fit_predict(
+        X, y, classes=range(n_classes), sample_weight=c, method="predict_proba"
+    )
+    bound = {name: v for name, v in options.items() if name == "max_nodes"}
+    trees = naive_trees(model, n_classes, **bound)
+    assert_allclose(said, predictions(trees, X, y, c), rtol=1e-10)
+    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
+    assert model.n_nodes_.max() > 3
+    losses = -np.log(said[np.arange(len(y)), y])
+    assert model.cumulative_loss_ == pytest.approx(losses @ c)
+    model._check_state()
+
+
+@pytest.mark.parametrize("n_features", [1, 6])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_numbers(n_features, weighted, engine):
+    X, y = data(200, n_features)
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    model = OnlineExtraTreesRegressor(3, penalty=0.5, random_state=1)
+    said = model.partial_fit_predict(X, y, sample_weight=c)
+    trees = naive_trees(model)
+    expected = predictions(trees, X, y, c)[:, 0]
+    assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
+    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
+    assert model.n_nodes_.max() > 3
+
+
+@engines
+def test_all_prunings_one_by_one(engine):
+    X, y = data(60, 3)
+    y = labels(y, 2)
+    model = OnlineExtraTreesClassifier(2, penalty=0.0, random_state=1)
+    keywords = {"classes": [0, 1], "method": "predict_proba"}
+    said = model.partial_fit_predict(X, y, **keywords)
+    trees = naive_trees(model, 2)
+    expected = predictions(trees, X, y, np.ones(len(y)), by_pruning=True)
+    assert_allclose(said, expected, rtol=1e-12)
+    assert max(len([*tree.root.prunings()]) for tree in trees) > 3
+
+
+def test_code_lengths_by_the_gamma_function():
+    for n_classes in 2, 3, 40:
+        of_class, of_all = code_lengths(n_classes)
+        for n in 0, 1, 7, 128:
+            half = n_classes / 2
+            assert of_class[n] == pytest.approx(math.lgamma(n + 0.5) - math.lgamma(0.5))
+            assert of_all[n] == pytest.approx(math.lgamma(n + half) - math.lgamma(half))
+
+
+@pytest.mark.parametrize("kind", ["worst", "turn", "noise"])
+@engines
+def test_regret_against_the_best_pruning(kind, engine):
+    """In hindsight, whatever the labels are; see Notes of the classifier.
+
+    A pruning predicts by its leaf, and before that exists by the node above.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.integers(5, size=(250, 2)).astype(float)
+    model = OnlineExtraTreesClassifier(1, penalty=0.0, random_state=2)
+    model.partial_fit(X[:1], [0], classes=[0, 1])
+    (tree,) = naive_trees(model, 2)
+    tree.learn(X[0].tolist(), 0)
+    for n, x in enumerate(X[1:]):
+        (p,) = model.predict_proba([x])
+        rule = x[0] > 2.0
+        y = {"worst": int(np.argmin(p)), "turn": int(rule ^ (n > 120))}.get(
+            kind, int(rng.random() < 0.4)
+        )
+        model.partial_fit([x], [y])
+        tree.learn(x.tolist(), y)
+    assert model.n_nodes_[0] == tree.n_nodes > 1
+    # A naive node's weight has the likelihoods of the nodes above, before its birth.
+    assert model.cumulative_loss_ <= tree.root.best_pruning() + 1e-9
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("n_features", [1, 4, 7, 33])
+@estimators
+@compiled
+def test_engines_grow_the_same_trees(n_features, estimator, engine):
+    X, y, kind = stream(estimator, n=400, d=n_features)
+    memories = []
+    for each in engine, "numpy":
+        with config_context(engine=each):
+            model = estimator(4, random_state=0, window=200).partial_fit(X, y, **kind)
+            memories.append(model._model.memory)
+    for name in "links", "place", "state", "leaves":
+        assert_array_equal(*(getattr(memory, name) for memory in memories))
+    for name in "numbers", "odds", "sums", "errors":
+        a, b = (getattr(memory, name) for memory in memories)
+        assert_allclose(a, b, rtol=1e-9)
+
+
+# Properties.
+
+
+@pytest.mark.parametrize(
+    "increasing", [np.arctan, np.cbrt, lambda X: 2.0**70 * X, lambda X: X / 2.0**70]
+)
+@estimators
+@engines
+@seeds
+def test_increasing_functions_change_nothing(estimator, seed, increasing, engine):
+    """To the last bit, where different values stay different."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-20, 20, size=(150, 5)).astype(float)
+    y = X[:, 0] * (X[:, 1] > 3.0) + rng.integers(4, size=150)
+    kind = {}
+    if is_classifier(estimator()):
+        y, kind = labels(y, 3), {"classes": [0, 1, 2], "method": "predict_proba"}
+    said = [
+        estimator(3, penalty=0.5, random_state=seed).partial_fit_predict(
+            rows, y, **kind
+        )
+        for rows in (X, increasing(X))
+    ]
+    assert_array_equal(*said)
+
+
+@engines
+@seeds
+def test_units_of_targets(seed, engine):
+    X, y, _ = stream(OnlineExtraTreesRegressor, seed=seed)
+    said = [
+        OnlineExtraTreesRegressor(3, random_state=0).partial_fit_predict(X, scale * y)
+        for scale in (1.0, 2.0**-60)
+    ]
+    assert_array_equal(said[1], 2.0**-60 * said[0])
+
+
+@engines
+def test_rows_that_say_nothing_and_rules(engine):
+    """Leaves of one label do not try to split; a rule is found at once."""
+    X, _ = data()
+    model = OnlineExtraTreesClassifier(3, random_state=0)
+    model.partial_fit(X, np.ones(len(X), int), classes=[0, 1])
+    assert_array_equal(model.n_nodes_, 1)
+    assert_array_equal(model._model.memory.state, model._model.memory.seeds)
+    rng = np.random.default_rng(0)
+    X = rng.integers(10, size=(300, 30)).astype(float)
+    y = (X[:, 3] > 4.0).astype(int)
+    model = OnlineExtraTreesClassifier(10, random_state=0)
+    said = model.partial_fit_predict(X, y, classes=[0, 1])
+    assert (said != y)[150:].mean() < 0.02
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(
+                st.sampled_from([0.0, -1e300, 1e-310, 1.0]), min_size=2, max_size=2
+            ),
+            st.integers(0, 2),
+            st.sampled_from([0.0, 1e-3, 1.0, 1e3]),
+        ),
+        min_size=30,
+        max_size=90,
+    )
+)
+def test_any_rows_and_weights(rows):
+    """Probabilities stay probabilities, and the state keeps its invariants."""
+    X, y, c = (np.array(each) for each in zip(*rows, strict=True))
+    model = OnlineExtraTreesClassifier(2, penalty=0.0, window=20, random_state=0)
+    with config_context(engine="numpy"):
+        said = model.partial_fit_predict(
+            X / 1e250,
+            y,
+            classes=[0, 1, 2],
+            sample_weight=c + (np.arange(len(c)) == 0),
+            method="predict_proba",
+        )
+    assert np.isfinite(said).all()
+    assert (said > 0.0).all()
+    assert_allclose(said.sum(axis=1), 1.0)
+    model._check_state()
+
+
+@pytest.mark.parametrize("cut", [29, 100])
+@estimators
+@engines
+def test_a_call_that_fails_changes_nothing(cut, estimator, engine, monkeypatch):
+    """Rows of the window are in the leaves of the restored trees."""
+    X, y, kind = stream(estimator, n=200)
+    model = estimator(3, penalty=0.0, window=80, random_state=0)
+    model.partial_fit(X[:cut], y[:cut], **kind)
+    before = deepcopy(model)
+    learn = type(model._model).learn
+
+    def fail(self, *arguments, **keywords):
+        yield from learn(self, *arguments, **keywords)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(model._model), "learn", fail)
+        with pytest.raises(KeyboardInterrupt):
+            model.partial_fit(X[cut:], y[cut:])
+    model._check_state()
+    for each in model, before:
+        each.partial_fit(X[cut:], y[cut:])
+    assert_array_equal(model.predict(X), before.predict(X))
+    assert_array_equal(model._model.memory.leaves, before._model.memory.leaves)
+
+
+@estimators
+@engines
+def test_merged_trees_see_the_rows_of_all(estimator, engine):
+    X, y, kind = stream(estimator)
+    start = estimator(2, random_state=0, window=60).partial_fit(X[:30], y[:30], **kind)
+    parts = slice(30, 110), slice(110, None)
+    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
+    merged = merge_models(models, start=start)
+    merged._check_state()
+    assert merged.n_nodes_.size == 4
+    assert merged._model.memory.recent.n_rows[0] == len(y)
+    merged.partial_fit(X, y)
+    merged._check_state()
+
+
+def test_parameters():
+    X, y, kind = stream(OnlineExtraTreesClassifier)
+    wrong = {"n_estimators": 0, "penalty": -0.1, "window": 0, "max_nodes": 0}
+    for name, value in wrong.items():
+        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
+            OnlineExtraTreesClassifier(**{name: value}).partial_fit(X, y, **kind)
+
+
+@engines
+def test_a_damaged_window_is_found(engine):
+    X, y, kind = stream(OnlineExtraTreesClassifier)
+    model = OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0)
+    model.partial_fit(X, y, **kind)
+    memory = model._model.memory
+    leaf = memory.leaves[0, 0]
+    memory.leaves[0, 0] = 0
+    assert leaf != 0
+    with pytest.raises(AssertionError, match="rows are in their leaves"):
+        model._check_state()
+
+
+@pytest.mark.slow
+def test_wide_rows_have_extra_trees():
+    """Unlike experts whose rows cost more with each feature."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(200, 300)).astype(float)
+    y = (X[:, 7] > 0.0).astype(int)
+    model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
+    assert {"extra-trees-0.5", "extra-trees-1"} <= {*model.named_estimators_}
