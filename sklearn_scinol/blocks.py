@@ -85,17 +85,6 @@ class Moments(NamedTuple):
     kept: float = 1.0  # factor of the weight of earlier rows, at each row
 
 
-class CodePlaces(NamedTuple):
-    """Columns of the ones in the one-hot code of a row; see transforms/bins.py."""
-
-    features: np.ndarray  # (k,), features with edges, ascending
-    first: np.ndarray  # (k,), the column of the first bin of each
-    pairs: np.ndarray  # (n_pairs, 2), features of each pair
-    first_cells: np.ndarray  # (n_pairs,), the column of the first cell of each
-    sides: np.ndarray  # (n_features, n_bins), the side of a cell that a bin belongs to
-    n_sides: int
-
-
 class Slots(NamedTuple):
     """Places of different keys in columns, see tables/vocabulary.py."""
 

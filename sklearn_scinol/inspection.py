@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
 from numbers import Integral
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
@@ -57,12 +56,10 @@ MAX_TITLE = 30
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TermsDisplay:
-    """Plot of the functions of features, and of pairs, that make up an additive model.
+    """Plot of the functions of features that make up an additive model.
 
     Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator.
-    Functions of features are lines. Functions of pairs are maps, and are added to the
-    functions of both features. All have one scale: lines a common axis, and maps
-    colours for values up to the largest of any function.
+    All axes of terms have the same limits.
 
     Only differences of a function have a meaning, as differences of the decision: of
     log odds or logits for the log loss. Its level has none.
@@ -74,12 +71,12 @@ class TermsDisplay:
 
     Parameters
     ----------
-    features : list of tuple
-        Indices of the features of each function, one or two.
-    values : list of tuple of ndarray
-        Points on each axis where the functions were evaluated.
-    terms : list of ndarray
-        Values of the functions, of shape (n_points,), or (n, m) for a pair.
+    features : list of int
+        Indices of the features.
+    values : list of ndarray of shape (n_points,)
+        Values of each feature where its function was evaluated.
+    terms : list of ndarray of shape (n_points,)
+        Values of the functions.
     feature_names : ndarray of str
         Names of all features.
     not_shown : list of str, default=[]
@@ -104,8 +101,8 @@ class TermsDisplay:
     >>> plt.show()
     """
 
-    features: list[tuple[int, ...]]
-    values: list[tuple[NDArray[np.float64], ...]]
+    features: list[int]
+    values: list[NDArray[np.float64]]
     terms: list[NDArray[np.float64]]
     feature_names: NDArray[Any]
     not_shown: list[str] = field(default_factory=list)
@@ -114,7 +111,7 @@ class TermsDisplay:
     def from_estimator(
         cls,
         estimator: Any,
-        features: Sequence[int | str | tuple[int, int] | tuple[str, str]] | None = None,
+        features: Sequence[int | str] | None = None,
         *,
         output: int = 0,
         axes: Sequence[Axes] | NDArray[Any] | None = None,
@@ -126,9 +123,9 @@ class TermsDisplay:
         estimator : object
             Additive estimator of this package, or a mixture with additive experts:
             functions of its linear and additive experts, averaged by their weights.
-        features : list of {int, str, pair of int, pair of str}, default=None
-            Features or pairs of features, by index or name. None stands for the
-            functions that vary most, up to nine.
+        features : list of {int, str}, default=None
+            Features, by index or name. None stands for those whose functions vary most,
+            up to nine.
         output : int, default=0
             Index of the output: of a class, or of a target.
         axes : array-like of matplotlib Axes, default=None
@@ -155,10 +152,9 @@ class TermsDisplay:
             raise ValueError(
                 f"The estimator {type(estimator).__name__} should be an additive one."
             )
-        model = estimator._additive_model
         n_outputs = estimator._model.n_outputs
         check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
-        bins = model.bins
+        bins = estimator._additive_model.bins
         if not bins.is_fixed:
             raise ValueError(
                 "There are no functions yet: they are learned from row "
@@ -166,33 +162,22 @@ class TermsDisplay:
             )
         names = _check_feature_names_in(estimator)
         with_bins = np.flatnonzero(bins.has_edges).tolist()
+        chosen = with_bins
         if features is not None:
-            terms = [_indices(each, names) for each in features]
-            if not model.pairs and any(len(term) > 1 for term in terms):
-                raise ValueError("The model has no functions of pairs.")
-            for j in {j for term in terms for j in term} - {*with_bins}:
+            chosen = [_index(each, names) for each in features]
+            for j in {*chosen} - {*with_bins}:
                 raise ValueError(
                     f"Feature {names[j]!r} has no function: it had fewer than three "
                     "values in the first rows."
                 )
-        else:
-            terms = [*combinations(with_bins, 1)]
-            terms += combinations(with_bins, 2) if model.pairs else []
-        points = [tuple(_points(bins.edges[j]) for j in term) for term in terms]
-        values = [
-            _on_grid(estimator, *each)[..., output]
-            for each in zip(terms, points, strict=True)
-        ]
+        points = {j: _points(bins.edges[j]) for j in chosen}
+        terms = {j: estimator._term(j, points[j])[:, output] for j in chosen}
         if features is None:
-            variation = [-np.ptp(each) for each in values]
-            most = np.argsort(variation, kind="stable")[:MAX_TERMS]
-            terms, points, values = (
-                [of_all[i] for i in most] for of_all in (terms, points, values)
-            )
+            chosen = sorted(chosen, key=lambda j: -np.ptp(terms[j]))[:MAX_TERMS]
         display = cls(
-            features=terms,
-            values=points,
-            terms=values,
+            features=chosen,
+            values=[points[j] for j in chosen],
+            terms=[terms[j] for j in chosen],
             feature_names=names,
             not_shown=getattr(estimator, "_not_in_terms", []),
         )
@@ -221,40 +206,20 @@ class TermsDisplay:
         check_matplotlib_support(f"{type(self).__name__}.plot")
         notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
         axes = _axes_of_terms(self, axes, notes)
-        limits = _limits([term for term in self.terms if term.ndim == 1])
-        largest = max([np.abs(term).max() for term in self.terms], default=0.0) or 1.0
-        for ax, features, values, term in zip(
+        limits = _limits(self.terms)
+        for ax, j, values, term in zip(
             axes, self.features, self.values, self.terms, strict=True
         ):
-            names = [_label(self.feature_names[j], MAX_TITLE) for j in features]
-            if len(features) == 1:
-                ax.plot(values[0], term)
-                ax.set(xlabel=names[0], ylabel="term", ylim=limits)
-            else:
-                mesh = ax.pcolormesh(
-                    *values,
-                    term.T,
-                    shading="nearest",
-                    cmap="RdBu_r",
-                    vmin=-largest,
-                    vmax=largest,
-                )
-                ax.figure.colorbar(mesh, ax=ax)
-                ax.set(xlabel=names[0], ylabel=names[1])
-            _space_ticks(ax, "x", 4 if len(features) == 1 else 3)
+            ax.plot(values, term)
+            name = _label(self.feature_names[j], MAX_TITLE)
+            ax.set(xlabel=name, ylabel="term", ylim=limits)
+            _space_ticks(ax, "x", 4)
             _space_ticks(ax, "y", 6)
         return self
 
 
-def _indices(feature, names):
-    """Return indices of a feature or of a pair, given by index or by name."""
-    given = feature if isinstance(feature, tuple | list) else (feature,)
-    if len(given) not in (1, 2) or len({*given}) < len(given):
-        raise ValueError(f"{feature!r} is neither a feature nor a pair of features.")
-    return tuple(sorted(_index(one, names) for one in given))
-
-
 def _index(feature, names):
+    """Return the index of a feature, given by index or by name."""
     if isinstance(feature, str):
         if feature not in names:
             raise ValueError(f"Feature {feature!r} not in feature_names")
@@ -270,13 +235,6 @@ def _points(edges):
     points = np.linspace(edges[0] - margin, edges[-1] + margin, N_POINTS)
     # An edge belongs to the bin below it.
     return np.unique(np.concatenate([points, edges, np.nextafter(edges, np.inf)]))
-
-
-def _on_grid(estimator, features, values):
-    """Return values of a term, of shape (n, n_outputs) or (n, m, n_outputs)."""
-    grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1)
-    p = estimator._term(features, grid.reshape(-1, len(features)))
-    return p.reshape(*grid.shape[:-1], -1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

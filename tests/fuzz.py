@@ -93,7 +93,6 @@ class Failed(Exception):
 # Chunks are small: let those of two rows go the way of large ones, and few fix edges.
 @patch.multiple(linear, MANY_ROWS=2, MANY_ENTRIES=1)
 @patch.object(bins, "N_SAMPLES", 7)
-@patch.object(bins, "N_FINE_SAMPLES", 11)
 def judge(case, tell=lambda *_: None):
     """Make the calls of a case; raise `Failed` at the first that goes wrong."""
     estimator = case.estimator

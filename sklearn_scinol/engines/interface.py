@@ -119,16 +119,18 @@ class Engine(Protocol):
         bins : ndarray of intp of shape (n, n_features)
         """
 
-    def add_codes(self, values, bins, places):
-        """Rows with their values, and beside these ones in columns of their own.
+    def add_codes(self, values, bins, features, width):
+        """Rows with their values, and beside these one-hot codes of bins.
 
         Parameters
         ----------
         values : ndarray of shape (n, n_features)
         bins : ndarray of intp of shape (n_last, n_features)
             Bins of the last rows; earlier rows have values only.
-        places : CodePlaces
-            Columns are counted from the last value's.
+        features : ndarray of intp of shape (n_coded,)
+            Features with codes, in ascending order.
+        width : int
+            Number of columns of the codes of each feature, coded or not.
 
         Returns
         -------

@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import StrOptions
 
 from .._typing import available_if
 from ..inspection import TermsDisplay
-from ..models.additive import AdditiveModel, new_bins
+from ..models.additive import AdditiveModel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Maximum numbers of features. Rows are made dense, and each feature, or each pair, has
-# a weight for each of its bins.
+# Maximum number of features. Rows are made dense, and each bin has a weight.
 MAX_FEATURES = 2**14
-MAX_PAIRED_FEATURES = 2**9
 
 
 def _has_terms(estimator):
@@ -26,7 +23,7 @@ def _has_terms(estimator):
         return True
     raise AttributeError(
         f"This {type(estimator).__name__!r} has no attribute 'plot_terms', which needs "
-        "`additive` or `interactions`."
+        "`additive`."
     )
 
 
@@ -38,30 +35,15 @@ class Additive:
     additive : bool, default=False
         Whether to learn a function of each feature: a multiple of the value, and a step
         function of it. See :doc:`/user_guide/additive`.
-    interactions : {True, False, "fine"}, default=False
-        Whether to learn functions of pairs of features as well; implies `additive`.
-        "fine" has bins by 16 quantiles of the first 1,000 rows, not by 8 of 100.
     """
 
-    _additive_constraints = {
-        "additive": ["boolean"],
-        "interactions": ["boolean", StrOptions({"fine"})],
-    }
-
-    @property
-    def _learns_functions(self):
-        return bool(self.additive or self.interactions)
-
-    def _new_bins(self, n_features):
-        return new_bins(n_features, is_fine=self.interactions == "fine")
+    _additive_constraints = {"additive": ["boolean"]}
 
     def _new_model(self, X, loss):
-        name = "interactions" if self.interactions else "additive"
-        most = MAX_PAIRED_FEATURES if self.interactions else MAX_FEATURES
-        if self._learns_functions and X.shape[1] > most:
+        if self.additive and X.shape[1] > MAX_FEATURES:
             raise ValueError(
-                f"{name}={getattr(self, name)!r} is for up to {most:,} features, and X "
-                f"has {X.shape[1]:,}."
+                f"additive=True is for up to {MAX_FEATURES:,} features, and X has "
+                f"{X.shape[1]:,}."
             )
         return super()._new_model(X, loss)
 
@@ -69,21 +51,21 @@ class Additive:
     def _is_additive(self):
         if self.__sklearn_is_fitted__():
             return isinstance(self._model, AdditiveModel)
-        return self._learns_functions
+        return self.additive
 
     @property
     def _additive_model(self):
         """Return a model that has the bins."""
         return self._fitted_model()
 
-    def _term(self, features, values):
-        """Compute a function of features, see :meth:`LinearModel.term`."""
-        return self._fitted_model().term(features, values)
+    def _term(self, feature, values):
+        """Compute the function of a feature, see :meth:`LinearModel.term`."""
+        return self._fitted_model().term(feature, values)
 
     @available_if(_has_terms)
     def plot_terms(
         self,
-        features: Sequence[int | str | tuple[int, int] | tuple[str, str]] | None = None,
+        features: Sequence[int | str] | None = None,
         *,
         output: int = 0,
         axes: Sequence[Axes] | NDArray[Any] | None = None,
@@ -92,9 +74,9 @@ class Additive:
 
         Parameters
         ----------
-        features : list of {int, str, pair of int, pair of str}, default=None
-            Which features, or pairs of features, by number or name. None stands for
-            the features whose functions vary most, up to nine.
+        features : list of {int, str}, default=None
+            Which features, by number or name. None stands for the features whose
+            functions vary most, up to nine.
         output : int, default=0
             Which output's functions: that of a class, or of a target.
         axes : array-like of matplotlib Axes, default=None

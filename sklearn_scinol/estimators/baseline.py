@@ -27,7 +27,7 @@ from .._typing import (
 )
 from ..learners import BASELINES, OnlineNewton
 from ..learners.interface import check_is_learner, make_learner, traits
-from ..models.additive import n_columns
+from ..models.additive import new_bins
 from .additive import Additive
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
@@ -199,9 +199,8 @@ class _Baseline(Additive, KernelMethods):
         if is_value(name):
             return with_plain_numbers(name)
         n_coordinates = self.n_features_in_
-        if self._learns_functions:
-            bins = self._new_bins(n_coordinates)
-            n_coordinates = n_columns(bins, bool(self.interactions))
+        if self.additive:
+            n_coordinates += new_bins(n_coordinates).n_codes
         n_coordinates = float(n_coordinates + self.fit_intercept)
         values = {
             "learning_rate": float(self.learning_rate),
@@ -293,7 +292,6 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool = False,
-        interactions: bool | Literal["fine"] = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -324,7 +322,6 @@ class BaselineClassifier(_Baseline, LinearClassifier):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
-        self.interactions = interactions
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -401,7 +398,6 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool = False,
-        interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
@@ -433,7 +429,6 @@ class BaselineRegressor(_Baseline, LinearRegressor):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
-        self.interactions = interactions
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

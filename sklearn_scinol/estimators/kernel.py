@@ -73,7 +73,7 @@ class KernelMethods:
                 "Cannot center rows in the space of a kernel: pass `center=False` "
                 "instead, or `kernel='linear'`."
             )
-        for parameter in ("scale", "standardize_target", "additive", "interactions"):
+        for parameter in ("scale", "standardize_target", "additive"):
             if getattr(self, parameter, False) not in ("auto", False):
                 raise ValueError(
                     f"{parameter} must be False with a kernel other than 'linear'."

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial, update_wrapper
+from functools import update_wrapper
 from numbers import Integral, Real
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
@@ -98,7 +98,6 @@ def _changing_parameters(estimator):
             # "auto" does so only where features are centred.
             "standardize_target": standardizes not in ("auto", False),
             "additive": getattr(estimator, "additive", False),
-            "interactions": getattr(estimator, "interactions", False),
             "random_features": getattr(estimator, "random_features", None) is not None,
         }
     elif isinstance(model := estimator._model, LinearModel):
@@ -108,7 +107,6 @@ def _changing_parameters(estimator):
             "standardize_target": model.target is not None
             and not (standardizes == "auto" and model.features.center),
             "additive": isinstance(model, AdditiveModel),
-            "interactions": isinstance(model, AdditiveModel) and model.pairs,
             "random_features": isinstance(model, RandomFeaturesModel),
         }
     else:
@@ -161,8 +159,6 @@ class _Linear:
     # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
-    # Whether functions of features are learned.
-    _learns_functions: Any = False
 
     @property
     def _model_types(self) -> tuple[type, ...]:
@@ -235,18 +231,13 @@ class _Linear:
                 n_outputs, unit_free=bool(np.isfinite(loss.lipschitz))
             )
         model_type = self._model_type
-        if self._learns_functions:
+        if getattr(self, "additive", False):
             has = traits(type(learner))
             if has.touches_all or has.by_vector:
                 raise ValueError(
-                    "additive and interactions must be False with "
-                    f"algorithm={self.algorithm!r}."
+                    f"additive must be False with algorithm={self.algorithm!r}."
                 )
-            model_type = partial(
-                AdditiveModel,
-                bins=self._new_bins(n_features),
-                pairs=bool(self.interactions),
-            )
+            model_type = AdditiveModel
         return model_type(
             learner,
             loss,
@@ -259,7 +250,7 @@ class _Linear:
 
     def _validate(self, X, *arguments, **keywords):
         chunk = super()._validate(X, *arguments, **keywords)
-        makes_dense = self._makes_dense or self._learns_functions
+        makes_dense = self._makes_dense or getattr(self, "additive", False)
         can_center = makes_dense or not sparse.issparse(chunk.X)
         if not can_center and self.center not in ("auto", False):
             raise ValueError(

@@ -107,7 +107,6 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool = False,
-        interactions: bool | Literal["fine"] = False,
         fit_intercept: bool = True,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,
@@ -130,7 +129,6 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
-        self.interactions = interactions
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
@@ -212,7 +210,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         clip_ratio: float | None = None,
         moment_forgetting: float = 0.0,
         additive: bool = False,
-        interactions: bool | Literal["fine"] = False,
         standardize_target: bool | Literal["auto"] = "auto",
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
@@ -236,7 +233,6 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
         self.clip_ratio = clip_ratio
         self.moment_forgetting = moment_forgetting
         self.additive = additive
-        self.interactions = interactions
         self.standardize_target = standardize_target
         self.epsilon = epsilon
         self.quantile = quantile

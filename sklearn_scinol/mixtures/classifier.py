@@ -160,10 +160,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         if classes.size <= max(MAX_CLASSES, self.classes_.size):
             return
         estimators = [expert.estimator for expert in self._model.experts]
-        with_functions = [
-            each for each in estimators if getattr(each, "_learns_functions", False)
-        ]
-        of_pairs = [bool(each.interactions) for each in with_functions]
         of_newton = [
             each.random_features
             for each in estimators
@@ -172,8 +168,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         there_are = {
             "second_order": None in of_newton,
             "random_features": any(of_newton),
-            "additive": False in of_pairs,
-            "interactions": True in of_pairs,
+            "additive": any(getattr(each, "additive", False) for each in estimators),
             "pools": bool(self._model.levels),
         }
         names = [name for name, is_there in there_are.items() if is_there]

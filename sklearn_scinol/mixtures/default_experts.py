@@ -13,8 +13,6 @@ from ..views import dense_view_of
 
 # Maximum numbers of features for experts of each kind.
 MAX_ADDITIVE = 64
-MAX_PAIRED = 24
-MAX_FINELY_PAIRED = 10
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
 MAX_NEIGHBORS = 64
@@ -45,8 +43,8 @@ EXCLUDED = "excluded"
 
 #: Kinds of experts that a mixture can exclude.
 KINDS = (
-    *("second_order", "random_features", "neighbors", "forest", "extra_trees"),
-    *("additive", "interactions"),
+    *("second_order", "random_features", "neighbors"),
+    *("forest", "extra_trees", "additive"),
 )
 
 # Why experts that need a bounded slope are not there.
@@ -70,8 +68,6 @@ class Kinds(NamedTuple):
     """Properties of data and mixture that select default experts."""
 
     additive: bool
-    interactions: bool
-    fine_interactions: bool
     second_order: bool
     random_features: bool
     neighbors: bool
@@ -112,12 +108,12 @@ CONSTANT = {"algorithm": "constant", **STANDARD}
 FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
 
 
-def _descent(algorithm, rate, **parameters):
-    return {"algorithm": algorithm, "learning_rate": rate, **STANDARD, **parameters}
+def _descent(algorithm, rate):
+    return {"algorithm": algorithm, "learning_rate": rate, **STANDARD}
 
 
-#: Default experts, in order. Beside additive or second-order experts, AdaGrad and slow
-#: gradient descent would add little, so they are there without those only. One expert
+#: Default experts, in order. Beside additive and second-order experts, AdaGrad and
+#: AdaOGD would add little, so they are there without those only. One expert
 #: ignores all features, so that the mixture is never far worse than that. On sparse
 #: rows scaling makes rare features large, so that a constant rate has to be small. Of
 #: tables in two views, pools have enough of the other experts.
@@ -146,7 +142,6 @@ DEFAULT_EXPERTS = (
             not ((kinds.additive and kinds.second_order) or kinds.is_of_table)
         ),
     ),
-    DefaultExpert("adaogd-0.5", "baseline", _descent("adaogd", 1 / 2)),
     DefaultExpert(
         "constant",
         "implicit",
@@ -212,19 +207,6 @@ DEFAULT_EXPERTS = (
         {**STANDARD, "additive": True},
         "additive",
         lambda kinds: kinds.has_bounded_slope,
-    ),
-    DefaultExpert(
-        "pairs-adaogd-0.5",
-        "baseline",
-        _descent("adaogd", 1 / 2, additive=True, interactions=True),
-        "interactions",
-    ),
-    DefaultExpert(
-        "fine-pairs-scinol2",
-        "scinol",
-        {**STANDARD, "additive": True, "interactions": "fine"},
-        "interactions",
-        lambda kinds: kinds.fine_interactions and kinds.has_bounded_slope,
     ),
 )
 
@@ -350,16 +332,8 @@ def _kinds(mixture, loss, X, is_of_table):
     decide("forest", at_most(MAX_FOREST), *of_trees)
     decide("extra_trees", *of_trees)
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
-    decide(
-        "interactions",
-        (found["additive"], "no additive experts"),
-        (d > 1, "a single feature"),
-        at_most(MAX_PAIRED),
-        few_classes,
-    )
     kinds = Kinds(
         **found,
-        fine_interactions=found["interactions"] and d <= MAX_FINELY_PAIRED,
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
         is_of_table=is_of_table,

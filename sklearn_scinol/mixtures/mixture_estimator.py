@@ -66,9 +66,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         :doc:`/user_guide/mixtures`.
     exclude : list or tuple of str, default=()
         Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
-        "second_order", "random_features", "neighbors", "forest", "additive" and
-        "interactions"; "pools" leaves out the pools of experts, of which
-        `estimators` may be any.
+        "second_order", "random_features", "neighbors", "forest" and "additive";
+        "pools" leaves out the pools of experts, of which `estimators` may be any.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
@@ -385,11 +384,11 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def _additive_model(self):
-        return max(self._additive_models, key=lambda model: model.pairs)
+        return self._additive_models[0]
 
-    def _term(self, features, values):
+    def _term(self, feature, values):
         terms = [
-            expert.model.term(features, values) if _has_terms(expert) else None
+            expert.model.term(feature, values) if _has_terms(expert) else None
             for expert in self._fitted_model().experts
         ]
         return self._mean_of_experts(terms, axis=1)

@@ -14,36 +14,26 @@ from .linear import LinearModel
 from .model import at_once
 
 
-def new_bins(n_features, is_fine):
+def new_bins(n_features):
     """Return the bins of features before the first row."""
-    if is_fine:
-        sizes = bins.N_FINE_SAMPLES, bins.N_FINE_QUANTILES
-    else:
-        sizes = bins.N_SAMPLES, bins.N_QUANTILES
-    return bins.FeatureBins(n_features, *sizes)
-
-
-def n_columns(feature_bins, pairs):
-    """Return the number of columns that a learner sees: values and codes of bins."""
-    return len(feature_bins.edges) + feature_bins.n_codes(pairs)
+    return bins.FeatureBins(n_features, bins.N_SAMPLES, bins.N_QUANTILES)
 
 
 class AdditiveModel(LinearModel):
     """Linear model that learns a line and a step function of each feature.
 
-    The learner sees transformed values and a one-hot code of the bin of each raw value;
-    with `pairs` also a one-hot code of the cell of each two features. Rows before the
-    edges of the bins are fixed have no codes. See :class:`LinearState` for the other
-    parameters.
+    The learner sees transformed values and a one-hot code of the bin of each raw value.
+    Rows before the edges of the bins are fixed have no codes. See :class:`LinearState`
+    for the parameters.
     """
 
-    def __init__(self, *arguments, bins, pairs, **keywords):
-        self.bins, self.pairs = bins, pairs
-        super().__init__(*arguments, **keywords)
+    def __init__(self, learner, loss, n_features, n_outputs, **keywords):
+        self.bins = new_bins(n_features)
+        super().__init__(learner, loss, n_features, n_outputs, **keywords)
 
     @property
     def n_columns(self):
-        return n_columns(self.bins, self.pairs)
+        return self.n_features + self.bins.n_codes
 
     def _sizes(self):
         yield "each feature has bins", len(self.bins.edges) == self.n_features
@@ -58,8 +48,7 @@ class AdditiveModel(LinearModel):
 
     @property
     def max_row_entries(self):
-        d = self.n_features
-        return 2 * d + (d * (d - 1) // 2 if self.pairs else 0)
+        return 2 * self.n_features
 
     def _block_rows(self, engine, chunk, rows, weights, checks):
         return self.learn_transforms(engine, chunk, rows, weights, at_once), None
@@ -79,24 +68,21 @@ class AdditiveModel(LinearModel):
         )
 
     def _add_codes(self, engine, values, row_bins):
-        return engine.add_codes(values.X, row_bins, self.bins.places(self.pairs))
+        coded = np.flatnonzero(self.bins.has_edges)
+        return engine.add_codes(values.X, row_bins, coded, self.bins.n_columns)
 
     @property
     def transforms_key(self):
-        return *super().transforms_key, id(self.bins), self.pairs
+        return *super().transforms_key, id(self.bins)
 
     def share_transforms(self, shared):
         super().share_transforms(shared)
-        self.bins = shared.setdefault(("bins", self.bins.kind), self.bins)
+        self.bins = shared.setdefault("bins", self.bins)
 
     def can_replay(self, is_sparse):
         return super().can_replay(is_sparse) and self.bins.n_missing != 1
 
     # Merging.
-
-    @property
-    def _options(self):
-        return {**super()._options, "bins": self.bins.fresh(), "pairs": self.pairs}
 
     def seen_columns(self):
         return None  # bins are of all columns
@@ -121,26 +107,20 @@ class AdditiveModel(LinearModel):
             return self
         model = copy(self)
         model.bins = feature_bins
-        shares = feature_bins.shares_in(self.bins, self.pairs)
-        n_codes, d = shares.shape[0], self.n_features
+        shares = feature_bins.shares_in(self.bins)
         model.fields = np.array(self.fields, order="C")
-        codes = model.fields[:, :, d : d + n_codes]
-        codes[:] = (codes.reshape(-1, n_codes) @ shares.T).reshape(codes.shape)
-        codes[:, :, shares.sum(axis=1) == 0.0] = self._initial_fields()
+        codes = model.fields[:, :, self.n_features : self.n_columns]
+        by_feature = codes.reshape(*codes.shape[:2], *shares.shape[:2], 1)
+        codes[:] = (shares @ by_feature).reshape(codes.shape)
+        codes[:, :, ~shares.any(axis=2).ravel()] = self._initial_fields()
         return model
 
     # Predictions.
 
-    def columns_of(self, features):
-        if len(features) == 1:
-            (j,) = features
-            width = self.bins.n_columns
-            of_bins = self.n_features + j * width
-            return np.append(j, np.arange(of_bins, of_bins + width))
-        if not self.pairs:
-            return np.empty(0, np.intp)
-        first = self.n_features + self.bins.first_cell(*sorted(features))
-        return np.arange(first, first + self.bins.n_cells)
+    def columns_of(self, feature):
+        width = self.bins.n_columns
+        first = self.n_features + feature * width
+        return [feature, *range(first, first + width)]
 
     def transform(self, X):
         engine = get_engine(current_engine())

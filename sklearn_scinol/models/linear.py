@@ -474,16 +474,12 @@ class LinearModel(LinearState):
         with np.errstate(all="ignore"):
             return self.features.transform(X, self.weight_scale.smallest)
 
-    def term(self, features, values):
-        """Return the term of one or two features in predictions: (n, n_outputs).
-
-        `features` are indices, `values` their values, one column a feature. The term of
-        two features does not include the terms of each.
-        """
+    def term(self, feature, values):
+        """Return the term of a feature's values in predictions: (n, n_outputs)."""
         X = np.zeros((len(values), self.n_features))
-        X[:, list(features)] = values
+        X[:, feature] = values
         is_other = np.ones(self.n_columns, dtype=bool)
-        is_other[self.columns_of(features)] = False
+        is_other[self.columns_of(feature)] = False
         Z = sparse.csr_array(self.transform(X))
         Z.data[is_other[Z.indices]] = 0.0
         if not self.learner_sees_csr(X):
@@ -491,9 +487,9 @@ class LinearModel(LinearState):
         of_zeros = self.decision_of_transformed(0.0 * Z[:1])
         return self.decision_of_transformed(Z) - of_zeros
 
-    def columns_of(self, features):
-        """Return columns of transformed rows that depend on just these features."""
-        return list(features) if len(features) == 1 else []
+    def columns_of(self, feature):
+        """Return the columns of transformed rows that depend on a feature."""
+        return [feature]
 
 
 def _first_nonzero(arrays):

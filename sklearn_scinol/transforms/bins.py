@@ -1,26 +1,15 @@
 """Bins of features, with edges from the values of the first rows."""
 
-from functools import lru_cache
-from itertools import combinations
-
 import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count
 from .._state import Part
-from ..blocks import CodePlaces
 
 # With edges from 30, 50, 70 and 100 rows, default mixtures had losses of .793, .797,
 # .796 and .793 times AdaHedge of six linear learners (geometric means of 30 data sets).
 N_SAMPLES = 100
 N_QUANTILES = 8
-
-# Fine bins. With an expert of pairs by 16 quantiles of 1,000 rows, default mixtures had
-# .992 times the loss without it, from .945 to 1.003 (geometric mean of 14 data sets of
-# up to 10 features), and .82 times on a stream of hours; by 8 quantiles .992 and .87,
-# by 16 of 300 rows .994 and .79.
-N_FINE_SAMPLES = 1000
-N_FINE_QUANTILES = 16
 
 # Number of points between two edges at which overlaps with other bins are measured.
 N_STEPS = 16
@@ -70,6 +59,11 @@ class FeatureBins(Part):
         return 2 * self.n_quantiles + 2
 
     @property
+    def n_codes(self):
+        """Number of columns for all features."""
+        return len(self.edges) * self.n_columns
+
+    @property
     def n_missing(self):
         """Number of rows until the edges are fixed."""
         return 0 if self.is_fixed else self.n_samples - len(self.first)
@@ -101,16 +95,6 @@ class FeatureBins(Part):
         return ordered[np.arange(1, n + 1) * ordered.size // (n + 1)]
 
     @property
-    def n_cells(self):
-        """Number of columns for a pair of features."""
-        return (self.n_quantiles + 1) ** 2
-
-    @property
-    def kind(self):
-        """Parameters, equal for bins that get equal edges from equal rows."""
-        return self.n_samples, self.n_quantiles
-
-    @property
     def has_edges(self):
         """Mask of the features with edges, of shape (n_features,)."""
         return ~np.isnan(self.edges[:, 0])
@@ -129,27 +113,6 @@ class FeatureBins(Part):
     def convert(self, engine, X):
         """Return the bins of rows without learning, see :meth:`learn_and_convert`."""
         return engine.count_below(self.edges, X if self.is_fixed else X[:0])
-
-    def n_codes(self, pairs):
-        """Return the number of columns of one-hot codes, with or without pairs."""
-        d = len(self.edges)
-        n_pairs = d * (d - 1) // 2 if pairs else 0
-        return d * self.n_columns + n_pairs * self.n_cells
-
-    def places(self, pairs):
-        """Return the :class:`CodePlaces` of a row's ones, with or without pairs.
-
-        Of a feature with more bins than quantiles of one kind make, neighbouring bins
-        share a side of a cell: fewer cells are seen more often each.
-        """
-        n_edges = np.count_nonzero(~np.isnan(self.edges), axis=1)
-        return _places(tuple(n_edges.tolist()), self.n_quantiles, pairs)
-
-    def first_cell(self, i, j):
-        """Return the column of the first cell of the features ``i < j``."""
-        d = len(self.edges)
-        number = i * (2 * d - i - 1) // 2 + (j - i - 1)
-        return self.n_codes(pairs=False) + number * self.n_cells
 
     def one_hot(self, engine, X):
         """Return the codes of rows: a CSR array of shape (n, n_features n_columns).
@@ -199,43 +162,28 @@ class FeatureBins(Part):
         merged.learn(np.vstack([start.first, *rows]))
         return merged
 
-    def shares_in(self, other, pairs):
-        """Return shares of overlap of columns of codes with columns of other bins.
+    def shares_in(self, other):
+        """Return shares of overlap with other bins: (n_features, n_columns, n_columns).
 
-        Values are taken to be spread evenly between two edges. Rows of this CSR array
-        sum to 1, or to 0 if one of the two has no edges.
+        Values are taken to be spread evenly between two edges. The shares of a bin sum
+        to 1, or to 0 if one of the two has no edges.
         """
-        d, side_shares = len(self.edges), []
-        shares = sparse.lil_array((self.n_codes(pairs), self.n_codes(pairs)))
-        sides, other_sides = self.places(pairs).sides, other.places(pairs).sides
-        for j in range(d):
-            bin_shares = self._shares_of_feature(other, j)
-            first = j * self.n_columns
-            block = slice(first, first + len(bin_shares))
-            shares[block, first : first + bin_shares.shape[1]] = bin_shares
-            side_shares.append(
-                _grouped(bin_shares, sides[j], other_sides[j], self.n_quantiles + 1)
-            )
-        for i, j in combinations(range(d), 2) if pairs else ():
-            first = self.first_cell(i, j)
-            block = slice(first, first + self.n_cells)
-            shares[block, block] = np.kron(side_shares[i], side_shares[j])
-        return shares.tocsr()
+        return np.stack([self._shares(other, j) for j in range(len(self.edges))])
 
-    def _shares_of_feature(self, other, j):
-        """Return shares of overlap of bins of a feature: (n_bins, n_other_bins)."""
+    def _shares(self, other, j):
+        """Return shares of overlap of a feature's bins: (n_columns, n_columns)."""
         edges, others = (bins.edges[j] for bins in (self, other))
         edges, others = edges[~np.isnan(edges)], others[~np.isnan(others)]
-        shares = np.zeros((len(edges) + 1, len(others) + 1))
+        shares = np.zeros((self.n_columns, self.n_columns))
         if not (edges.size and others.size):
-            return 0.0 * shares
+            return shares
         steps = np.arange(1, N_STEPS + 1) / N_STEPS
         inner = edges[:-1, np.newaxis] * (1.0 - steps) + edges[1:, np.newaxis] * steps
         inner[:, -1] = edges[1:]
         below = np.full(N_STEPS, edges[0])
         above = np.full(N_STEPS, np.nextafter(edges[-1], np.inf))
         found = np.searchsorted(others, np.vstack([below, inner, above]))
-        for share, bins in zip(shares, found, strict=True):
+        for share, bins in zip(shares, found, strict=False):
             np.add.at(share, bins, 1.0 / N_STEPS)
         return shares
 
@@ -251,11 +199,11 @@ class FeatureBins(Part):
             if np.array_equal(self.edges[j], other.edges[j], equal_nan=True):
                 continue
             places = np.full(self.n_columns - 1, -1)
-            forward = other._shares_of_feature(self, j)
+            forward = other._shares(self, j)
             known = np.flatnonzero(forward.any(axis=1))
             places[known] = forward[known].argmax(axis=1)
             moves.add_block(start, np.full_like(places, -1), places)
-            shares = self._shares_of_feature(other, j)
+            shares = self._shares(other, j)
             columns, sources = np.nonzero(shares)
             moves.add(start + columns, start + sources, shares[columns, sources])
 
@@ -276,32 +224,3 @@ class FeatureBins(Part):
             steps = np.diff(self.edges, axis=1)
         yield "edges ascend", (steps > 0.0) | np.isnan(steps)
         yield "NaN is last", np.diff(np.isnan(self.edges).astype(int), axis=1) >= 0
-
-
-@lru_cache(maxsize=16)
-def _places(n_edges, n_quantiles, pairs):
-    """Return places for features with `n_edges` edges."""
-    bins = FeatureBins(len(n_edges), 0, n_quantiles)
-    features, n_bins = np.flatnonzero(n_edges), 1 + np.array(n_edges)
-    n_sides = n_quantiles + 1
-    sides = np.outer(np.minimum(n_bins, n_sides), np.arange(bins.n_columns - 1))
-    n_paired = len(features) if pairs else 0
-    i, j = (features[k] for k in np.triu_indices(n_paired, 1))
-    return CodePlaces(
-        features,
-        features * bins.n_columns,
-        np.column_stack([i, j]),
-        bins.first_cell(i, j),
-        sides // n_bins[:, np.newaxis],
-        n_sides,
-    )
-
-
-def _grouped(shares, sides, other_sides, n_sides):
-    """Return shares of the sides of cells, from shares of bins."""
-    grouped = np.zeros((n_sides, n_sides))
-    bins = np.zeros((len(shares), n_sides))
-    np.add.at(bins.T, other_sides[: shares.shape[1]], shares.T)
-    np.add.at(grouped, sides[: len(shares)], bins)
-    sums = grouped.sum(axis=1, keepdims=True)
-    return np.divide(grouped, sums, out=np.zeros_like(grouped), where=sums > 0.0)

@@ -74,7 +74,7 @@ BINS_SCRIPT = """
 from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol.transforms.bins import N_SAMPLES
 X = np.random.default_rng(0).standard_normal((N_SAMPLES, 2))
-model = ScInOLRegressor(interactions=True)
+model = ScInOLRegressor(additive=True)
 sklearn_scinol.compile(model, X[:9], X[:9, 0])
 assert missing
 missing.clear()

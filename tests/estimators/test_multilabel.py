@@ -34,7 +34,7 @@ OF_TWO_CLASSES = [case for case in CASES if case.classifies and case.n_outputs =
 
 #: Models of other kinds than a linear one without functions of features.
 OTHER_MODELS = {
-    "additive": ScInOLClassifier(additive=True, interactions=True, scale=True),
+    "additive": ScInOLClassifier(additive=True, scale=True),
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.5, average=5),
     "random features": OnlineNewtonClassifier(random_features=5, random_state=0),
     "neighbors": OnlineKNeighborsClassifier(3, window=20),

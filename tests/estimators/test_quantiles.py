@@ -46,7 +46,7 @@ OF_QUANTILE += [
 OTHERS = [
     OnlineKNeighborsRegressor(loss="quantile"),
     OnlineNewtonRegressor(loss="quantile", random_features=5, random_state=0),
-    ScInOLRegressor(loss="quantile", additive=True, interactions=True),
+    ScInOLRegressor(loss="quantile", additive=True),
     DFEGRegressor(loss="quantile", kernel="rbf", gamma=0.1, max_support=12),
     BaselineRegressor(
         loss="quantile", algorithm="kernel_gd", kernel="laplacian", average=9
@@ -191,7 +191,7 @@ def test_fit_learns_each_quantile_for_the_same_epochs():
         AdaFTRLRegressor(loss="quantile", average=5),
         ScInOLRegressor(loss="quantile", additive=True),
         OnlineKNeighborsRegressor(loss="quantile"),
-        HedgeRegressor(loss="quantile", exclude=["interactions"]),
+        HedgeRegressor(loss="quantile"),
         HedgeRegressor([("a", DFEGRegressor()), ("b", ScInOLRegressor(average=True))]),
     ],
 )
@@ -232,8 +232,6 @@ def test_sparse_rows_are_learned_alike_one_at_a_time(engine):
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
 def test_merged_quantiles_are_the_quantiles_of_merged_models(estimator):
-    if getattr(estimator, "additive", False) is True:
-        estimator = clone(estimator).set_params(interactions=False)
     X, y, _ = noisy()
     parts = slice(0, 25), slice(25, 60)
 
@@ -396,9 +394,9 @@ def test_functions_of_features_are_those_of_each_quantile():
     X, y, _ = noisy(150)
     estimator = ScInOLRegressor(loss="quantile", additive=True)
     model, singles = assert_learns_each_as_alone(estimator, X, y)
-    values = np.linspace(-1, 1, 5)[:, np.newaxis]
-    expected = np.hstack([each._term([0], values) for each in singles])
-    assert_alike(model._term([0], values), expected)
+    values = np.linspace(-1, 1, 5)
+    expected = np.hstack([each._term(0, values) for each in singles])
+    assert_alike(model._term(0, values), expected)
     with pytest.raises(AttributeError, match="additive"):
         model.coef_  # noqa: B018
 

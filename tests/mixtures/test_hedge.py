@@ -64,7 +64,6 @@ from sklearn_scinol.transforms import bins
 def few_rows(monkeypatch):
     """Streams are short: let bins be known early in them."""
     monkeypatch.setattr(bins, "N_SAMPLES", 12)
-    monkeypatch.setattr(bins, "N_FINE_SAMPLES", 20)
 
 
 def few_experts(classifies, loss):
@@ -503,7 +502,7 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
     X, y = np.eye(n_classes, 3), np.arange(n_classes)
     model = HedgeClassifier().partial_fit(X, y, classes=y)
     few = n_classes == 4
-    for name in "newton", "bins-scinol2", "pairs-adaogd-0.5":
+    for name in "newton", "bins-scinol2":
         assert (name in model.named_estimators_) == few
     assert ("adaogd-0.125" in model.named_estimators_) != few
 
@@ -515,7 +514,7 @@ def test_classes_that_are_too_many_for_experts(monkeypatch):
     monkeypatch.setattr(default_experts, "MAX_FOURIER_CLASSES", 4)
     X, y = np.eye(6, 3), np.arange(6)
     words = "6 classes .* set exclude=.'second_order', 'random_features', 'additive', "
-    words += "'interactions', 'pools'.\\."
+    words += "'pools'.\\."
     with pytest.raises(ValueError, match=words):
         HedgeClassifier(new_classes="add").partial_fit(X, y)
     model = HedgeClassifier(new_classes="add").partial_fit(X[:3], y[:3])
@@ -528,7 +527,7 @@ def test_classes_that_are_too_many_for_experts(monkeypatch):
         HedgeClassifier(new_classes="add"),
         HedgeClassifier([("one", ScInOLClassifier())], new_classes="add"),
     ):
-        kinds = "second_order", "random_features", "additive", "interactions", "pools"
+        kinds = "second_order", "random_features", "additive", "pools"
         simple.set_params(exclude=kinds)
         assert simple.partial_fit(X, y).classes_.size == 6
     named = HedgeClassifier(new_classes="add").partial_fit(X[:1], y[:1], classes=y[:5])
@@ -702,7 +701,7 @@ def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
     # Which there are for other numbers of features: see test_additive.py.
-    names = ["no-features", "scinol2", "adaogd-0.5", "constant", "constant-forgetting"]
+    names = ["no-features", "scinol2", "constant", "constant-forgetting"]
     names += ["newton", "newton-forgetting"]
     if mixture is HedgeClassifier:
         names += ["fourier-1", "fourier-0.25-forgetting"]
@@ -710,7 +709,7 @@ def test_default_experts(mixture):
         names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
     only_pooled = [*neighbors, "mondrian-forest"]
-    names += [*only_pooled, "bins-scinol2", "pairs-adaogd-0.5", "fine-pairs-scinol2"]
+    names += [*only_pooled, "bins-scinol2"]
     once = {"max_iter": 1, "tol": None}
     assert [*mixture(**once).fit(X, y).named_estimators_] == names
     loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
@@ -927,7 +926,7 @@ def test_plot_of_weights(pyplot):
     names = legend_of(display.ax_)
     pools = ["pool", "pool, forgetting", "pool, forgetting fast"]
     assert sorted(names) == sorted([*model.named_estimators_, *pools])
-    assert len(display.areas_) == 20
+    assert len(display.areas_) == len(names)
     of_levels = model.pool_weights_curve_[1][:, 1]
     of_experts = of_levels[:, :1] * model.weights_curve_[1][:, 1]
     assert_array_equal(display.weights, np.hstack([of_experts, of_levels[:, 1:]]))

@@ -304,13 +304,12 @@ def test_experts_from_elsewhere_cannot_be_merged():
         merge_models([model, deepcopy(model)])
 
 
-@pytest.mark.parametrize("interactions", [False, True])
 @pytest.mark.parametrize("n_start", [0, 100])
-def test_functions_of_features(n_start, interactions, engine):
+def test_functions_of_features(n_start, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 2))
-    y = X[:, 0] * X[:, 1] > 0 if interactions else np.abs(X[:, 0]) < 0.7
-    make = ScInOLClassifier(additive=True, interactions=interactions, scale=True)
+    y = np.abs(X[:, 0]) < 0.7
+    make = ScInOLClassifier(additive=True, scale=True)
     start = deepcopy(make)
     if n_start:
         start.partial_fit(X[:n_start], y[:n_start], classes=[False, True])
@@ -330,10 +329,8 @@ def test_functions_of_features(n_start, interactions, engine):
     merged._check_state()
 
 
-@pytest.mark.parametrize("interactions", [False, "fine"])
-def test_bins_before_their_edges_are_fixed(interactions, monkeypatch):
-    monkeypatch.setattr("sklearn_scinol.transforms.bins.N_FINE_SAMPLES", 100)
-    make = ScInOLClassifier(additive=True, interactions=interactions)
+def test_bins_before_their_edges_are_fixed():
+    make = ScInOLClassifier(additive=True)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(180, 2))
     y = X[:, 0] > 0

@@ -222,7 +222,7 @@ OTHERS = {
     "standardised": OnlineNewtonClassifier(forgetting=0.01),
     "random features": OnlineNewtonClassifier(random_features=5, random_state=0),
     "moments": BaselineClassifier("adagrad", center="auto", scale=True, average=True),
-    "additive": ScInOLClassifier(additive=True, interactions=True),
+    "additive": ScInOLClassifier(additive=True),
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.5),
     "averaged kernel": BaselineClassifier(
         "kernel_gd", kernel="rbf", gamma=0.5, average=5

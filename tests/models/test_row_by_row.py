@@ -124,7 +124,6 @@ MODELS = {
     "clips": ScInOLClassifier(clip_ratio=1.5),
     "forgets": AdaImplicitClassifier(scale=True, moment_forgetting=0.1),
     "bins": ScInOLClassifier(additive=True),
-    "pairs": BaselineClassifier("adagrad", additive=True, interactions=True),
     "class weights": ScInOLClassifier(class_weight={0: 2.0, 1: 0.5}),
     "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
     "targets": ScInOLRegressor(standardize_target=True),

@@ -496,6 +496,7 @@ SCALES = [0.5, 1e-3, 1e3, 1e-10, 1e10, 1e-20, 1e20, 1e-300, 1e300]
 
 PARAMETERS = {
     "center": ["auto", True, False],
+    "additive": [False, True],
     "scale": [True, False],
     "clip_ratio": [None, None, 2.0, 1.5, 1e3],
     "moment_forgetting": [0, 1e-3, 0.1, 0.99],
@@ -593,11 +594,6 @@ def parameters_of(estimator, compiled):
             continue
         if name in ("loss", "algorithm", "tuning"):
             found[name] = options(estimator, name)
-        elif name in ("additive", "interactions"):
-            is_mixture = hasattr(estimator, "estimators_")
-            found[name] = [False, True, *(["auto"] if is_mixture else [])]
-            if name == "interactions" and not is_mixture:
-                found[name].append("fine")
         elif name == "estimators":
             found[name] = experts(estimator())
         elif name in PARAMETERS:

@@ -164,7 +164,7 @@ KINDS = {
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
-    "additive": Kind(ScInOLClassifier(additive=True, interactions=True), 3),
+    "additive": Kind(ScInOLClassifier(additive=True), 3),
     "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
     "hedge-regression": Kind(
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2

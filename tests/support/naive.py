@@ -1373,11 +1373,10 @@ class Model:
 
 
 class Additive(Model):
-    """A :class:`Model` of features and of their bins, perhaps also of pairs.
+    """A :class:`Model` of features and of their bins.
 
     The learner's rows have a one-hot code of each feature after the features as they
-    are given, and then one of each pair of features. Edges come from the first rows;
-    those have no codes.
+    are given. Edges come from the first rows; those have no codes.
     """
 
     def __init__(
@@ -1389,18 +1388,14 @@ class Additive(Model):
         *,
         n_samples,
         n_quantiles,
-        pairs,
         **parameters,
     ):
-        self.n_samples, self.n_quantiles, self.pairs = n_samples, n_quantiles, pairs
+        self.n_samples, self.n_quantiles = n_samples, n_quantiles
         self.first, self.edges = [], None
-        n_bins, n_sides = 2 * n_quantiles + 2, n_quantiles + 1
-        n_columns = n_features * (1 + n_bins)
-        if pairs:
-            n_columns += n_features * (n_features - 1) // 2 * n_sides**2
+        self.n_bins = 2 * n_quantiles + 2
+        n_columns = n_features * (1 + self.n_bins)
         super().__init__(algorithm, loss, n_columns, n_outputs, **parameters)
         self.n_features, self.mean = n_features, self.mean[:n_features]
-        self.n_codes = n_columns - n_features
 
     def learn(self, x, y, sample_weight=1.0):
         p = super().learn(x, y, sample_weight)
@@ -1416,28 +1411,11 @@ class Additive(Model):
         return z[: self.n_features] + self.codes(x) + z[self.n_features :]
 
     def codes(self, x):
-        """Zeros, and ones for the bins and cells that a row is in."""
-        codes = [0.0] * self.n_codes
-        if self.edges is None:
-            return codes
-        n_bins, n_sides = 2 * self.n_quantiles + 2, self.n_quantiles + 1
-        bins = [
-            sum(edge < x_i for edge in edges)
-            for x_i, edges in zip(x, self.edges, strict=True)
-        ]
-        for i, edges in enumerate(self.edges):
+        """Zeros, and ones for the bins that a row is in."""
+        codes = [0.0] * (len(x) * self.n_bins)
+        for i, edges in enumerate(self.edges or ()):
             if edges:
-                codes[i * n_bins + bins[i]] = 1.0
-        place = len(x) * n_bins
-        for i in range(len(x) if self.pairs else 0):
-            for j in range(i + 1, len(x)):
-                if self.edges[i] and self.edges[j]:
-                    sides = []
-                    for of in i, j:
-                        n = len(self.edges[of]) + 1
-                        sides.append(bins[of] * min(n, n_sides) // n)
-                    codes[place + sides[0] * n_sides + sides[1]] = 1.0
-                place += n_sides**2
+                codes[i * self.n_bins + sum(edge < x[i] for edge in edges)] = 1.0
         return codes
 
 

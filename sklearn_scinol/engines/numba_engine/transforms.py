@@ -118,19 +118,18 @@ def _count_below(edges, X, bins):
 
 
 @runs_loop
-def add_codes(values, bins, places):
+def add_codes(values, bins, features, width):
     """Rows with their values, and ones for their bins."""
     n, d = values.shape
-    n_ones = len(places.features) + len(places.pairs)
-    size = n * d + len(bins) * n_ones
+    size = n * d + len(bins) * len(features)
     rows = CSRRows(np.empty(size), np.empty(size, np.uint32), np.empty(n + 1, np.int32))
-    return _add_codes, (np.ascontiguousarray(values), bins, places, rows), rows
+    values = np.ascontiguousarray(values)
+    return _add_codes, (values, bins, features, width, rows), rows
 
 
 @compiled
-def _add_codes(values, bins, places, rows):
+def _add_codes(values, bins, features, width, rows):
     data, indices, indptr = rows.data, rows.indices, rows.indptr
-    features, pairs, sides = places.features, places.pairs, places.sides
     n, d = values.shape
     n_first, at = n - len(bins), 0
     indptr[0] = 0
@@ -140,17 +139,11 @@ def _add_codes(values, bins, places, rows):
             indices[at + j] = j
         at += d
         if r >= n_first:
-            of_row = bins[r - n_first]
             for k in range(features.size):
+                j = features[k]
                 data[at + k] = 1.0
-                indices[at + k] = d + places.first[k] + of_row[features[k]]
+                indices[at + k] = d + j * width + bins[r - n_first, j]
             at += features.size
-            for k in range(len(pairs)):
-                i, j = pairs[k, 0], pairs[k, 1]
-                cell = places.n_sides * sides[i, of_row[i]] + sides[j, of_row[j]]
-                data[at + k] = 1.0
-                indices[at + k] = d + places.first_cells[k] + cell
-            at += len(pairs)
         indptr[r + 1] = at
 
 

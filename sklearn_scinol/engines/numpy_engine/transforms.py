@@ -46,20 +46,16 @@ def count_below(edges, X):
     return bins
 
 
-def add_codes(values, bins, places):
+def add_codes(values, bins, features, width):
     n, d = values.shape
-    n_last, n_ones = len(bins), len(places.features) + len(places.pairs)
-    n_first, width = n - n_last, d + n_ones
-    data, indices = np.ones((n_last, width)), np.empty((n_last, width), np.uint32)
+    n_last, n_entries = len(bins), d + len(features)
+    n_first = n - n_last
+    data = np.ones((n_last, n_entries))
+    indices = np.empty((n_last, n_entries), np.uint32)
     data[:, :d], indices[:, :d] = values[n_first:], np.arange(d)
-    of_features, of_pairs = np.split(indices[:, d:], [len(places.features)], axis=1)
-    of_features[:] = d + places.first + bins[:, places.features]
-    if len(places.pairs):
-        sides = places.sides[places.pairs, bins[:, places.pairs]]
-        of_pairs[:] = d + places.first_cells
-        of_pairs += (places.n_sides * sides[..., 0] + sides[..., 1]).astype(np.uint32)
+    indices[:, d:] = d + features * width + bins[:, features]
     indptr = np.append(
-        np.arange(n_first) * d, n_first * d + np.arange(n_last + 1) * width
+        np.arange(n_first) * d, n_first * d + np.arange(n_last + 1) * n_entries
     )
     data, indices = data.ravel(), indices.ravel()
     if n_first:
