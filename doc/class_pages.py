@@ -9,7 +9,7 @@ GROUPS = {
         *("fit_intercept", "radius"),
     ),
     "Form of the model": (
-        *("estimators", "exclude", "additive", "interactions", "random_features"),
+        *("estimators", "exclude", "additive", "random_features"),
         *("kernel", "gamma", "degree", "coef0", "kernel_params", "max_support"),
     ),
     "How it learns": (

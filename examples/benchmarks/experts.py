@@ -42,9 +42,10 @@ from quality import (
     table,
 )
 from scipy.stats import gmean
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
 LEAST_GAIN = 1.002  # of an expert: 0.2 %
 
@@ -58,27 +59,37 @@ class Candidate(NamedTuple):
     original: str
     parameters: dict
     gamma: float = 1.0  # of random features, times that of the original
+    is_baseline: bool = False  # instead of an estimator of the original's class
 
     def made_of(self, experts):
         """Return the estimator, given the default experts of a data set by name."""
-        model = clone(experts[self.original]).set_params(**self.parameters)
+        model = clone(experts[self.original])
+        if self.is_baseline:
+            make = BaselineClassifier if is_classifier(model) else BaselineRegressor
+            shared = model.get_params().keys() & make().get_params().keys()
+            model = make(**{name: getattr(model, name) for name in shared})
+        model.set_params(**self.parameters)
         if self.gamma != 1.0:
             model.set_params(gamma=self.gamma * model.gamma)
         return model
 
 
-ADAGRAD = {"algorithm": "adagrad", "learning_rate": 1 / 4}
-BINS_ADAGRAD = ADAGRAD | {"interactions": False}
-NAG = {"algorithm": "nag", "learning_rate": 1 / 4, "normalizer": "mean"}
+def baseline(algorithm, rate=1.0, original="scinol2", **parameters):
+    """Return a baseline on standardised features as a candidate."""
+    parameters |= {"algorithm": algorithm, "learning_rate": rate, "scale": True}
+    return Candidate(original, parameters, is_baseline=True)
+
+
 FORGETS = {"prior_scale": 1.0, "forgetting": 0.01}
 CANDIDATES = {
     "scinol1": Candidate("scinol2", {"algorithm": "scinol1"}),
-    "freegrad": Candidate("adaogd-0.5", {"algorithm": "freegrad"}),
-    "cocob": Candidate("adaogd-0.5", {"algorithm": "cocob"}),
-    "adaogd-0.125": Candidate("adaogd-0.5", {"learning_rate": 1 / 8}),
-    "adaogd-2": Candidate("adaogd-0.5", {"learning_rate": 2.0}),
-    "adagrad-0.25": Candidate("adaogd-0.5", ADAGRAD),
-    "nag-0.25": Candidate("adaogd-0.5", NAG),
+    "freegrad": baseline("freegrad"),
+    "cocob": baseline("cocob"),
+    "adaogd-0.125": baseline("adaogd", 1 / 8),
+    "adaogd-0.5": baseline("adaogd", 1 / 2),
+    "adaogd-2": baseline("adaogd", 2.0),
+    "adagrad-0.25": baseline("adagrad", 1 / 4),
+    "nag-0.25": baseline("nag", 1 / 4, normalizer="mean"),
     "newton-prior-1": Candidate("newton", {"prior_scale": 1.0}),
     "newton-forgetting-0.003": Candidate("newton", FORGETS | {"forgetting": 0.003}),
     "fourier-0.5": Candidate("fourier-1", {}, gamma=4.0),
@@ -86,7 +97,7 @@ CANDIDATES = {
     "fourier-0.25-forgetting": Candidate("fourier-1", FORGETS, gamma=16.0),
     "fourier-1-forgetting": Candidate("fourier-1", FORGETS),
     "neighbors-30": Candidate("neighbors-10", {"n_neighbors": 30}),
-    "bins-adagrad-0.25": Candidate("pairs-adaogd-0.5", BINS_ADAGRAD),
+    "bins-adagrad-0.25": baseline("adagrad", 1 / 4, "bins-scinol2"),
 }
 
 # Losses

@@ -82,7 +82,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     >>> print(f"experts lose {losses.min():.1f} to {losses.max():.1f}")
     experts lose 47.0 to 67.8
     >>> print(f"mixture loses {model.cumulative_loss_ / len(y):.1f}")
-    mixture loses 47.1
+    mixture loses 47.2
     """
 
     _parameter_constraints: dict = {
