@@ -132,11 +132,10 @@ class Expert(Part):
 
         It does unless it weighs rows in its own way.
         """
+        if getattr(self.estimator, "_weighs_classes", False):
+            return None
         model = self.model
-        if isinstance(model, LinearModel):
-            weighs_classes = getattr(self.estimator, "_weighs_classes", False)
-            return None if weighs_classes else model
-        return model if isinstance(model, LocalModel) else None
+        return model if isinstance(model, LinearModel | LocalModel) else None
 
     # Learning.
 

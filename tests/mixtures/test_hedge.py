@@ -41,6 +41,7 @@ from sklearn_scinol import (
     AdaImplicitClassifier,
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -862,6 +863,19 @@ def test_experts_without_coefficients():
     assert not hasattr(model.partial_fit(X, y, classes=[0, 1]), "coef_")
     with pytest.raises(AttributeError, match="expert 'nb' has none"):
         model.coef_  # noqa: B018
+
+
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 9.0}], ids=str)
+def test_experts_weigh_classes_as_alone(class_weight, engine):
+    X = rows()
+    y = 1 * (X[:, 0] > 1)
+    for estimator in ScInOLClassifier(), MondrianForestClassifier(2, random_state=0):
+        estimator.set_params(class_weight=class_weight)
+        model = HedgeClassifier([("other", ScInOLClassifier()), ("own", estimator)])
+        model.partial_fit(X, y, classes=[0, 1])
+        alone = clone(estimator).partial_fit(X, y, classes=[0, 1])
+        assert_array_equal(model.estimators_[1].predict_proba(X), alone.predict_proba(X))
+        assert model.estimators_[1].cumulative_loss_ == alone.cumulative_loss_
 
 
 @pytest.mark.thorough
