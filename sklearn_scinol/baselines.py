@@ -5,5 +5,6 @@ centring, averaging and progressive validation. Only they are worth a grid searc
 """
 
 from .estimators.baseline import BaselineClassifier, BaselineRegressor
+from .estimators.last_label import LastLabelClassifier
 
-__all__ = ["BaselineClassifier", "BaselineRegressor"]
+__all__ = ["BaselineClassifier", "BaselineRegressor", "LastLabelClassifier"]

@@ -266,6 +266,26 @@ class Engine(Protocol):
             Where to start again once there is room for a row, if its log says so.
         """
 
+    def learn_labels(self, counts, targets, weights, kept, prior, out):
+        """Predict rows by running shares of labels, each before it is learned.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_outputs + 1,)
+            Numbers of rows that are remembered: of each class, or with each label; and
+            of all. Changed.
+        targets : ndarray of shape (n, 1 or n_outputs)
+            Indices of classes; or for each output whether a row has it, 1 or 0.
+        weights : RowWeights
+            Rows of weight 0 are only predicted.
+        kept : float
+            Share of earlier rows that each row leaves.
+        prior : float
+            Number of rows that all classes have together in advance.
+        out : ndarray of shape (n, n_outputs)
+            Filled with probabilities of classes, or with odds of labels.
+        """
+
     def learn_error_sizes(self, sizes, errors, weights, out):
         """Learn running means of the sizes of errors.
 

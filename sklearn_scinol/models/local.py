@@ -31,17 +31,17 @@ class LocalModel(Model):
 
     Attributes
     ----------
-    memory : RecentRows or Forest
+    memory : RecentRows, Forest or None
         What was learned; models with equal `memory_key` may share it.
     target : TargetTransform or None
         Running moments of the targets, where they are needed.
     """
 
-    memory: Any
+    memory: Any = None
 
     #: See :class:`LinearModel`.
     shares_rows = True
-    skips_zeros = False
+    skips_zeros: bool | None = False  # None for models that ignore rows
     target = None
 
     def __init__(self, loss, n_features, n_outputs, *, features):
@@ -62,7 +62,7 @@ class LocalModel(Model):
     @property
     def memories(self):
         """Memories of the stored rows: one, or one for each part of the model."""
-        return [self.memory]
+        return [] if self.memory is None else [self.memory]
 
     # Learning.
 
@@ -217,7 +217,8 @@ class LocalModel(Model):
     @property
     def next_growth(self):
         """Number of rows for which there is no room."""
-        return self.t + min(memory.n_free for memory in self.memories) + 1
+        n_free = min((memory.n_free for memory in self.memories), default=np.inf)
+        return self.t + n_free + 1
 
     def stays_finite(self, largest):
         """Return True: what is predicted are means of targets, or probabilities."""
@@ -280,7 +281,8 @@ class LocalModel(Model):
         model = copy(self)
         model.n_features = placement.n_columns
         model.features = self.features.with_columns(placement)
-        model.memory = self.memory.with_columns(placement)
+        if self.memory is not None:
+            model.memory = self.memory.with_columns(placement)
         return model
 
     def seen_columns(self):

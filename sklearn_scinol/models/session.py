@@ -198,10 +198,10 @@ def prepare(
     """
     if engine.Recorder is None:
         return None
-    skips_zeros = {each.skips_zeros for each in models}
+    skips_zeros = {each.skips_zeros for each in models} - {None}
     if n_entries is not None and len(skips_zeros) > 1:
         return None
-    is_sparse = n_entries is not None and skips_zeros == {True}
+    is_sparse = n_entries is not None and False not in skips_zeros
     can_replay = [each.can_replay(is_sparse) for each in models]
     can_replay += [is_sparse and each.can_replay(False) for each in of_dense]
     if not all(can_replay):
@@ -231,7 +231,10 @@ class Session:
         self.model, self.rows = model, rows
         self._engine = engine
         self._models = self._linear_models()
-        of_views = self._models_of_views()
+        of_views = [
+            [each for each in models if each.skips_zeros is not None]
+            for models in self._models_of_views()
+        ]
         make_writable(model)
         for view, models in zip(rows.views, of_views, strict=True):
             for each in models:

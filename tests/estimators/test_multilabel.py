@@ -26,7 +26,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
     merge_models,
 )
-from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.baselines import BaselineClassifier, LastLabelClassifier
 from sklearn_scinol.losses import CrossEntropy
 
 N_LABELS = 3
@@ -39,6 +39,7 @@ OTHER_MODELS = {
     "random features": OnlineNewtonClassifier(random_features=5, random_state=0),
     "neighbors": OnlineKNeighborsClassifier(3, window=20),
     "forest": MondrianForestClassifier(2, random_state=0),
+    "last label": LastLabelClassifier(),
     "mixture": HedgeClassifier(),
     "mixture, hinge": HedgeClassifier(loss="hinge"),
 }

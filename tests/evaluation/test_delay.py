@@ -31,6 +31,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from sklearn_scinol.baselines import LastLabelClassifier
 from sklearn_scinol.evaluation import (
     ProgressiveValidationDisplay,
     progressive_validation,
@@ -150,6 +151,7 @@ MODELS = {
     "targets": ScInOLRegressor(standardize_target=True),
     "neighbors": OnlineKNeighborsClassifier(window=20),
     "forest": MondrianForestClassifier(random_state=0),
+    "last label": LastLabelClassifier(),
     "mixture": HedgeClassifier(),
     "without pools": HedgeClassifier(exclude=["pools"]),
     "regression": HedgeRegressor(),

@@ -874,7 +874,9 @@ def test_experts_weigh_classes_as_alone(class_weight, engine):
         model = HedgeClassifier([("other", ScInOLClassifier()), ("own", estimator)])
         model.partial_fit(X, y, classes=[0, 1])
         alone = clone(estimator).partial_fit(X, y, classes=[0, 1])
-        assert_array_equal(model.estimators_[1].predict_proba(X), alone.predict_proba(X))
+        assert_array_equal(
+            model.estimators_[1].predict_proba(X), alone.predict_proba(X)
+        )
         assert model.estimators_[1].cumulative_loss_ == alone.cumulative_loss_
 
 

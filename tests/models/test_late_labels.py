@@ -18,6 +18,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from sklearn_scinol.baselines import LastLabelClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 
@@ -41,6 +42,7 @@ def fitted(estimator, X, y):
         ScInOLRegressor(),
         ScInOLClassifier(class_weight="balanced"),
         OnlineKNeighborsClassifier(window=30),
+        LastLabelClassifier(),
         HedgeClassifier(),
         make_online_pipeline(ScInOLClassifier()),
     ],

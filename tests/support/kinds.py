@@ -28,7 +28,11 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.baselines import (
+    BaselineClassifier,
+    BaselineRegressor,
+    LastLabelClassifier,
+)
 from sklearn_scinol.learners import BASELINES
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -161,6 +165,10 @@ KINDS = {
     "extra-trees-regression": Kind(
         OnlineExtraTreesRegressor(2, penalty=0.0, random_state=0), 2
     ),
+    "last-label": Kind(LastLabelClassifier(), 3),
+    "last-label-sparse": Kind(
+        LastLabelClassifier(class_weight="balanced"), 3, sparse.csr_array
+    ),
     "constant": Kind(
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
@@ -189,6 +197,7 @@ KINDS = {
     "extra-trees-labels": Kind(
         OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0), n_labels=2
     ),
+    "last-label-labels": Kind(LastLabelClassifier(), n_labels=3),
     "hedge-labels": Kind(
         HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), n_labels=2
     ),

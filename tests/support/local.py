@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from support.registry import NEIGHBORS
+from support.registry import FORESTS, NEIGHBORS
 
 from .sums import linear
 
@@ -41,5 +41,7 @@ def make(estimator, **parameters):
     """Return an estimator of little memory."""
     if estimator in NEIGHBORS:
         return estimator(**{"n_neighbors": 3, "window": 70, **parameters})
+    if estimator not in FORESTS:
+        return estimator(**parameters)
     small = {"n_estimators": 3, "max_nodes": 90, "random_state": 0}
     return estimator(**small | parameters)

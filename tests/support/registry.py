@@ -31,6 +31,7 @@ from sklearn.base import is_classifier
 
 import sklearn_scinol
 from sklearn_scinol import baselines, learners
+from sklearn_scinol.estimators.one_pass import OnePassMixin
 from sklearn_scinol.estimators.online_estimator import OnlineEstimator
 from sklearn_scinol.learners import interface
 from support import naive
@@ -74,7 +75,7 @@ FORESTS = [
 ]
 
 #: Public estimators whose `fit` learns each row once.
-ONE_PASS = [*NEIGHBORS, *FORESTS]
+ONE_PASS = [public for public in PUBLIC_ESTIMATORS if issubclass(public, OnePassMixin)]
 
 #: Public estimators of a learner.
 ESTIMATORS = [

@@ -13,6 +13,7 @@ from . import learning
 from .bound import joined
 from .compiling import compiled
 from .forest import learn_forest
+from .labels import learn_labels
 from .losses import compute_losses
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
@@ -77,6 +78,7 @@ class Recorder:
     count_below = recorded(count_below, runs_now=True)
     fourier_features = recorded(fourier_features)
     learn_forest = recorded(learn_forest)
+    learn_labels = recorded(learn_labels)
     learn_neighbors = recorded(learn_neighbors)
     learn_pool = recorded(learn_pool)
     learn_rounds = recorded(learn_rounds)

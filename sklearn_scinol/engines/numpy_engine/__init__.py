@@ -4,6 +4,7 @@ from numpy import stack
 
 from ..._portable import inverse
 from ...blocks import run
+from ...learners.label_shares import learn_rows as learn_labels
 from .combination import learn_combination
 from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends

@@ -1,0 +1,28 @@
+r"""Running shares of labels, which forget earlier rows.
+
+With :math:`\phi` the share that is forgotten, a row of class y and weight c changes the
+number of rows :math:`n_k` that are remembered of each of K classes by
+
+.. math:: n_k \leftarrow (1 - \phi) n_k + c\, 1[y = k].
+
+With n the sum of these, a class has the probability :math:`(n_k + \alpha / K) / (n +
+\alpha)`, as if all classes together had :math:`\alpha` rows in advance.
+"""
+
+
+def learn_rows(counts, targets, weights, kept, prior, out):
+    """Predict rows, each before it is learned; see :meth:`Engine.learn_labels`."""
+    n_outputs = out.shape[1]
+    has_codes = targets.shape[1] < n_outputs
+    own = prior / (n_outputs if has_codes else 2.0)
+    for r in range(out.shape[0]):
+        c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
+        for k in range(n_outputs):
+            count, total = counts[k], counts[n_outputs]
+            others = total + prior if has_codes else total - count + own
+            out[r, k] = (count + own) / others
+        if c > 0.0:
+            for k in range(n_outputs):
+                is_own = targets[r, 0] == k if has_codes else targets[r, k] > 0.0
+                counts[k] = kept * counts[k] + (c if is_own else 0.0)
+            counts[n_outputs] = kept * counts[n_outputs] + c

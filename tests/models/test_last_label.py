@@ -1,0 +1,193 @@
+"""Running shares of labels: a baseline, and an expert of mixtures."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from support.comparisons import assert_identical
+from support.local import weights
+from support.naive import relative_to_means
+from support.naive_labels import LastLabels
+from support.registry import ENGINES, compiled, seeds
+
+from sklearn_scinol import (
+    config_context,
+    merge_models,
+)
+from sklearn_scinol.baselines import LastLabelClassifier
+
+engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+
+
+def stream(n=80, n_classes=3, seed=0):
+    """Rows, and labels of which many come again."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(n_classes, size=n)
+    stays = rng.random(n) < 0.7
+    for r in np.flatnonzero(stays[1:]) + 1:
+        y[r] = y[r - 1]
+    return rng.normal(size=(n, 4)), y
+
+
+def expected(y, c, classes, forgetting):
+    """Probabilities before each row."""
+    reference, found = LastLabels(forgetting), []
+    for label, weight in zip(y.tolist(), relative_to_means(c), strict=True):
+        found.append(reference.predict(classes))
+        reference.learn(label, weight)
+    return np.array(found)
+
+
+def probabilities(X, y, c=None, **parameters):
+    """Learn a stream; return the model, and its probabilities before each row."""
+    model = LastLabelClassifier(**parameters)
+    knows = y.ndim == 1 and "new_classes" not in parameters
+    keywords = {"classes": np.arange(y.max() + 1)} if knows else {}
+    said = model.partial_fit_predict(
+        X, y, sample_weight=c, method="predict_proba", **keywords
+    )
+    return model, said
+
+
+# Formulas.
+
+
+@pytest.mark.parametrize("forgetting", [0.95, 0.5, 0.0, 1.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("weighted", [False, True])
+@engines
+def test_shares_by_their_definition(forgetting, n_classes, weighted, engine):
+    X, y = stream(n_classes=n_classes)
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    c[5::9] = 0.0
+    model, said = probabilities(X, y, c, forgetting=forgetting)
+    of_rows = expected(y, c, range(n_classes), forgetting)
+    assert_allclose(said, of_rows, rtol=1e-11)
+    losses = -np.log(of_rows[np.arange(len(y)), y])
+    assert model.cumulative_loss_ == pytest.approx(losses @ c)
+    assert model.n_samples_seen_ == np.count_nonzero(c)
+
+
+@engines
+def test_labels_of_a_row_are_alone(engine):
+    X, y = stream()
+    Y, c = (y[:, np.newaxis] == [0, 1, 2]).astype(int), weights(len(y))
+    _, said = probabilities(X, Y, c)
+    for k, of_label in enumerate(Y.T):
+        _, alone = probabilities(X, of_label, c)
+        assert_array_equal(said[:, k], alone[:, 1])
+
+
+@engines
+def test_classes_that_come_later(engine):
+    X, y = stream(n_classes=5)
+    names = np.array(list("dbeca"))
+    model, said = probabilities(X, names[y], new_classes="add")
+    start = np.flatnonzero(y != y[0])[0]  # rows of a single class are not learned
+    reference, known = LastLabels(0.95), [names[y[0]]]
+    for r in range(start, len(y)):
+        known = sorted({*known, names[y[r]]})
+        columns = np.searchsorted(model.classes_, known)
+        assert_allclose(said[r, columns], reference.predict(known), rtol=1e-11)
+        reference.learn(names[y[r]], 1)
+
+
+def test_class_weights_weigh_rows():
+    X, y = stream()
+    c = np.array([1.0, 4.0, 0.5])
+    _, said = probabilities(X, y, class_weight=dict(enumerate(c)))
+    _, by_rows = probabilities(X, y, c[y])
+    assert_array_equal(said, by_rows)
+
+
+# Invariances.
+
+
+@engines
+@seeds
+def test_features_do_not_matter(seed, engine):
+    X, y = stream(seed=seed)
+    model, said = probabilities(X, y)
+    wide = sparse.random_array((len(y), 1_000_000), density=1e-6, rng=seed)
+    for rows in np.zeros((len(y), 1)), 1e300 * X, np.asfortranarray(X), wide.tocsr():
+        other, same = probabilities(rows, y)
+        assert_array_equal(same, said)
+        assert_identical(other._model.counts, model._model.counts)
+        assert_array_equal(other.predict(rows[:3]), model.predict(X[:3]))
+
+
+@compiled
+def test_engines_agree_to_the_last_bit(engine):
+    for n_classes in 2, 3, 40:
+        X, y = stream(300, n_classes)
+        model, said = probabilities(X, y, weights(len(y)))
+        with config_context(engine="numpy"):
+            other, same = probabilities(X, y, weights(len(y)))
+        assert_array_equal(same, said)
+        assert_identical(other._model.counts, model._model.counts)
+
+
+@given(
+    rows=st.lists(
+        st.tuples(st.integers(0, 3), st.floats(-40.0, 40.0)), min_size=1, max_size=30
+    ),
+    forgetting=st.floats(0.0, 1.0),
+)
+def test_any_weights(rows, forgetting):
+    """Weights up to 80 powers of ten apart give probabilities above their least."""
+    y, powers = map(np.array, zip(*rows, strict=True))
+    X, c = np.zeros((len(y), 1)), 10.0**powers
+    parameters = {"forgetting": forgetting}
+    model = LastLabelClassifier(**parameters)
+    with config_context(engine="numpy"):
+        said = model.partial_fit_predict(
+            X, y, classes=range(4), sample_weight=c, method="predict_proba"
+        )
+        in_other_units = LastLabelClassifier(**parameters).partial_fit_predict(
+            X, y, classes=range(4), sample_weight=8.0 * c, method="predict_proba"
+        )
+    assert_array_equal(in_other_units, said)
+    assert said.min() > 0.0
+    assert_allclose(said.sum(axis=1), 1.0, rtol=1e-12)
+    assert_allclose(said, expected(y, c, range(4), forgetting), rtol=1e-9, atol=1e-12)
+
+
+# What becomes of a label: late ones, and those of other models.
+
+
+def test_late_labels_are_those_that_have_come():
+    X, y = stream(40)
+    model, direct = LastLabelClassifier(), LastLabelClassifier()
+    late = model.row_by_row(classes=range(3)).with_late_labels()
+    rows = direct.row_by_row(classes=range(3))
+    came = []
+    for r in range(40):
+        late.keep_one(X[r], r)
+        if r % 3 == 2:  # two labels come, the later one first, and one never
+            for key in r, r - 2:
+                late.learn_one(key, y[key])
+                rows.learn_one(np.zeros(4), y[key])
+                came.append(y[key])
+            assert late.rows.predict_one(X[r]) == came[-1]
+            assert_identical(model._model.counts, direct._model.counts)
+    reference = expected(np.array([*came, 0]), np.ones(len(came) + 1), range(3), 0.95)
+    assert_allclose(model.predict_proba(X[:1])[0], reference[-1], rtol=1e-11)
+
+
+@engines
+def test_merged_shares_are_means_by_rows(engine):
+    X, y = stream()
+    start = LastLabelClassifier().partial_fit(X[:9], y[:9], classes=range(3))
+    parts = []
+    for rows in slice(9, 39), slice(39, 49):
+        parts.append(deepcopy(start).partial_fit(X[rows], y[rows]))
+    merged = merge_models(parts, start=start)
+    means = [part._model.counts for part in parts]
+    assert_allclose(merged._model.counts, 0.75 * means[0] + 0.25 * means[1])
+    assert merged.n_samples_seen_ == 49
+    merged._check_state()
+    merged.partial_fit(X[49:], y[49:])
