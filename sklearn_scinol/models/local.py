@@ -172,14 +172,14 @@ class LocalModel(Model):
     def predictions_of(self, engine, block, found):
         """Return predictions from what was found for a block, and add up losses."""
         decision = np.empty((len(block.targets), self.n_outputs))
-        engine.run(self._decide, found, decision)
+        engine.run(self._decide, found, decision, block.weights)
         losses = engine.compute_losses(self.loss, block, decision, self.numbers)
-        engine.run(self.count_learned, block.weights)
         return Predictions(decision, None, losses)
 
-    def _decide(self, found, decision):
-        """Fill predictions from what was found for rows."""
+    def _decide(self, found, decision, weights):
+        """Fill predictions from what was found for rows, and count the rows."""
         decision[:] = self._decision(found)
+        self.count_learned(weights)
 
     @abstractmethod
     def _decision(self, found):
