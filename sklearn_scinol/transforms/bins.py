@@ -49,6 +49,10 @@ class FeatureBins(Part):
         self.edges = np.full((n_features, 2 * n_quantiles), np.nan)
         self.is_fixed = False
 
+    def fresh(self):
+        """Return bins with the same parameters, before the first row."""
+        return FeatureBins(len(self.edges), self.n_samples, self.n_quantiles)
+
     @property
     def n_columns(self):
         """Number of columns for a feature: a bin more than edges, and one for NaN."""
@@ -145,7 +149,7 @@ class FeatureBins(Part):
     def merged(cls, shards):
         """Merge bins: fixed edges of one member, or edges from all rows."""
         start = shards.start
-        merged = cls(len(start.edges), start.n_samples, start.n_quantiles)
+        merged = start.fresh()
         members = [start] if start.is_fixed else shards.members
         if fixed := [bins.edges for bins in members if bins.is_fixed]:
 
