@@ -554,9 +554,12 @@ def _without(found):
     there = {each.kind for each in found if each.names}
     reasons = {each.kind: each.reason for each in found if each.kind not in there}
     kinds: dict = {}
+    lacking = []
     for kind, reason in reasons.items():
         kinds.setdefault(reason, []).append(kind)
-    lacking = [f"{' and '.join(same)} ({reason})" for reason, same in kinds.items()]
+    for reason, (*first, last) in kinds.items():
+        names = f"{', '.join(first)} and {last}" if first else last
+        lacking.append(f"{names} ({reason})")
     return f", without {', '.join(lacking)}" if lacking else ""
 
 

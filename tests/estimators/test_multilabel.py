@@ -119,7 +119,9 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
 @pytest.mark.thorough
 def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
-    model = HedgeClassifier(exclude=["neighbors", "forest"]).partial_fit(X, Y)
+    model = HedgeClassifier(exclude=["neighbors", "forest", "extra_trees"]).partial_fit(
+        X, Y
+    )
     _, models = alone(model, X, Y)
     for name in "weights_", "expert_losses_", "pool_weights_", "pool_coef_":
         expected = np.stack([getattr(each, name) for each in models])
@@ -158,7 +160,7 @@ ONE_OF_EACH = {
     "linear": ScInOLClassifier(),
     "averaged": ScInOLClassifier(average=5),
     "neighbors": OnlineKNeighborsClassifier(3, window=20),
-    "mixture": HedgeClassifier(exclude=["neighbors", "forest"]),
+    "mixture": HedgeClassifier(exclude=["neighbors", "forest", "extra_trees"]),
     "mixture of all": HedgeClassifier(exclude=["random_features", "additive"]),
 }
 one_of_each = pytest.mark.parametrize("name", ONE_OF_EACH)

@@ -83,8 +83,8 @@ def test_two_views(caplog):
     assert kinds["sparse rows, additive"] == "none: rows are sparse"
     (line,) = [r.getMessage() for r in caplog.records if "experts" in r.getMessage()]
     assert line == (
-        f"HedgeRegressor has {len(model[-1].estimators_)} experts, without neighbors "
-        "and forest (pools have enough of the others)."
+        f"HedgeRegressor has {len(model[-1].estimators_)} experts, without "
+        "neighbors, forest and extra_trees (pools have enough of the others)."
     )
 
 

@@ -709,7 +709,8 @@ def test_default_experts(mixture):
     else:
         names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
-    only_pooled = [*neighbors, "mondrian-forest"]
+    trees = ["mondrian-forest", "extra-trees-0.5", "extra-trees-1"]
+    only_pooled = [*neighbors, *trees]
     names += [*only_pooled, "bins-scinol2"]
     once = {"max_iter": 1, "tol": None}
     assert [*mixture(**once).fit(X, y).named_estimators_] == names
@@ -728,7 +729,8 @@ def test_parameters_of_the_loss_reach_the_experts():
     model = HedgeRegressor(loss="quantile", quantile=0.9)
     model.fit(X, targets(X, 1)[:, 0])
     assert {expert.quantile for expert in model.estimators_} == {0.9}
-    assert model.expert_kinds_["forest"] == "none: forests predict means"
+    for kind in "forest", "extra_trees":
+        assert model.expert_kinds_[kind] == "none: forests predict means"
     above = (model.predict(X) > targets(X, 1)[:, 0]).mean()
     assert above > 0.8
 
@@ -839,7 +841,7 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
-    others = ["random_features", "neighbors", "forest"]
+    others = ["random_features", "neighbors", "forest", "extra_trees"]
     model = HedgeClassifier(exclude=["additive", *others])
     model.partial_fit(X, y, classes=np.arange(n_classes))
     experts = np.array([expert.coef_ for expert in model.estimators_])

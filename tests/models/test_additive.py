@@ -342,7 +342,7 @@ NEWTON = ["newton", "newton-forgetting"]
 BINS = ["bins-scinol2"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 NONE = ["no-features"]
-OTHERS = ["random_features", "neighbors", "forest"]
+OTHERS = ["random_features", "neighbors", "forest", "extra_trees"]
 
 
 @pytest.mark.cases(3)
@@ -460,6 +460,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
 
 NOT_LINEAR = ["fourier-1", "fourier-1-forgetting", "fourier-2"]
 NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10", "mondrian-forest"]
+NOT_LINEAR += ["extra-trees-0.5", "extra-trees-1"]
 
 
 def test_plot_terms_names_what_it_does_not_show(pyplot):

@@ -545,7 +545,6 @@ PARAMETERS = {
     "step": SCALES,
     "dirichlet": [None, 0.5, 1e-3, 1e3, 1e-10, 1e10],
     "max_nodes": [1, 2, 7, 64, 65, 10**12],
-    "forest": ["auto", False],
 }
 
 UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, None]
