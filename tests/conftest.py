@@ -78,7 +78,6 @@ def small_experts(monkeypatch):
     """Make default experts small, whose loops may run uncompiled."""
     monkeypatch.setattr(default_experts, "N_RANDOM_FEATURES", 6)
     monkeypatch.setattr(default_experts, "N_TREES", 1)
-    monkeypatch.setattr(default_experts, "N_EXTRA_TREES", 1)
     monkeypatch.setattr(default_experts, "MAX_NODES", 31)
 
 

@@ -18,14 +18,13 @@ MAX_FOURIER = 64
 MAX_NEIGHBORS = 64
 MAX_FOREST = 64
 
-# Numbers of trees of Mondrian forests, twice as many in regression, and of extra trees,
-# and maximum number of nodes of a tree.
+# Number of trees, twice as many in regression, and maximum number of nodes of a tree.
 N_TREES = 5
-N_EXTRA_TREES = 3
 MAX_NODES = 2**13
 
-# Number of rows to choose splits from, and maximum number of their entries.
-WINDOW = 2048
+# Numbers of rows that extra trees choose splits from, where splits follow a change or
+# not, and maximum number of their entries.
+SHORT_WINDOW, WINDOW = 512, 2048
 MAX_ENTRIES = 2**20
 
 # Number of random features.
@@ -192,14 +191,26 @@ DEFAULT_EXPERTS = (
         for k in (1, 3, 10)
     ),
     DefaultExpert("mondrian-forest", "forest", {}, "forest"),
-    *(
-        DefaultExpert(
-            f"extra-trees-{penalty:g}",
-            "extra_trees",
-            {"penalty": penalty},
-            "extra_trees",
-        )
-        for penalty in (0.5, 1.0)
+    DefaultExpert(
+        "extra-trees",
+        "extra_trees",
+        {"penalty": 0.5, "window": WINDOW},
+        "extra_trees",
+        lambda kinds: not kinds.is_regression,
+    ),
+    DefaultExpert(
+        "extra-trees-recent",
+        "extra_trees",
+        {"penalty": 1.0, "window": SHORT_WINDOW},
+        "extra_trees",
+        lambda kinds: not kinds.is_regression,
+    ),
+    DefaultExpert(
+        "extra-trees",
+        "extra_trees",
+        {"penalty": 1.0, "window": WINDOW},
+        "extra_trees",
+        lambda kinds: kinds.is_regression,
     ),
     DefaultExpert(
         "bins-scinol2",
@@ -247,10 +258,11 @@ def _experts(mixture, loss, X, view="", prefix=""):
         names = estimator._get_param_names()
         parameters = {n: value for n, value in shared.items() if n in names}
         parameters |= expert.parameters
-        if expert.kind == "forest":
+        if "max_nodes" in names:
             parameters |= _forest(mixture)
-        if expert.kind == "extra_trees":
-            parameters |= _extra_trees(mixture, X.shape[1])
+        if "window" in expert.parameters:
+            largest = max(MAX_ENTRIES // X.shape[1], MAX_ROWS)
+            parameters["window"] = min(expert.parameters["window"], largest)
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
         experts.append((prefix + expert.name, estimator(**parameters)))
@@ -277,14 +289,6 @@ def _forest(mixture):
         "max_nodes": MAX_NODES,
         "random_state": _seed(mixture),
     }
-
-
-def _extra_trees(mixture, n_features):
-    """Return the parameters of extra trees."""
-    n_trees = N_EXTRA_TREES if is_classifier(mixture) else 2 * N_EXTRA_TREES
-    window = min(WINDOW, max(MAX_ENTRIES // n_features, MAX_ROWS))
-    nodes = {"max_nodes": MAX_NODES, "random_state": _seed(mixture)}
-    return {"n_estimators": n_trees, "window": window, **nodes}
 
 
 def _seed(mixture):

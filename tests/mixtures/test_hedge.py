@@ -709,7 +709,9 @@ def test_default_experts(mixture):
     else:
         names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
-    trees = ["mondrian-forest", "extra-trees-0.5", "extra-trees-1"]
+    trees = ["mondrian-forest", "extra-trees"]
+    if mixture is HedgeClassifier:
+        trees += ["extra-trees-recent"]
     only_pooled = [*neighbors, *trees]
     names += [*only_pooled, "bins-scinol2"]
     once = {"max_iter": 1, "tol": None}

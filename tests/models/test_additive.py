@@ -460,7 +460,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
 
 NOT_LINEAR = ["fourier-1", "fourier-1-forgetting", "fourier-2"]
 NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10", "mondrian-forest"]
-NOT_LINEAR += ["extra-trees-0.5", "extra-trees-1"]
+NOT_LINEAR += ["extra-trees"]
 
 
 def test_plot_terms_names_what_it_does_not_show(pyplot):

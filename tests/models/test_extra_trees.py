@@ -312,4 +312,4 @@ def test_wide_rows_have_extra_trees():
     X = rng.integers(3, size=(200, 300)).astype(float)
     y = (X[:, 7] > 0.0).astype(int)
     model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
-    assert {"extra-trees-0.5", "extra-trees-1"} <= {*model.named_estimators_}
+    assert {"extra-trees", "extra-trees-recent"} <= {*model.named_estimators_}
