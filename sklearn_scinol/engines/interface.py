@@ -281,7 +281,7 @@ class Engine(Protocol):
         kept : float
             Share of earlier rows that each row leaves.
         prior : float
-            Number of rows that all classes have together in advance.
+            Number of rows that each class has in advance.
         out : ndarray of shape (n, n_outputs)
             Filled with probabilities of classes, or with odds of labels.
         """

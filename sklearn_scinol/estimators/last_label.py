@@ -9,6 +9,7 @@ from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight
 from ..models.last_label import LastLabelModel
 from .classifier import OnlineClassifier
+from .forest import MIN_DIRICHLET
 from .one_pass import OnePassMixin
 
 
@@ -27,6 +28,9 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     forgetting : float, default=0.95
         Share of earlier rows that each row takes away. With 1 the last label alone
         counts, with 0 all labels count alike.
+    dirichlet : float, default=None
+        Number of rows that each class has in advance, at least 1e-10; None stands for
+        ``0.5 / n_classes``.
 
     See Also
     --------
@@ -41,13 +45,10 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     .. math:: n_k \leftarrow (1 - \phi) n_k + c\, 1[y = k].
 
     The weight is relative to the mean of those up to the row. With n the sum over the
-    classes, the probability of a class is
-
-    .. math:: \frac{n_k + 0.001 / K}{n + 0.001},
-
-    as if all classes together had a thousandth of a row in advance: little enough for a
-    mixture to see which labels came before the last one. The loss is the logarithmic
-    one. Each of several labels a row is predicted alone, as one of two classes.
+    classes, a class has the probability :math:`(n_k + \alpha) / (n + \alpha K)`, where
+    :math:`\alpha` is `dirichlet`. It is 0.0005 in the default expert: so little that a
+    mixture sees which labels came before the last one. The loss is the logarithmic one.
+    Each of several labels a row is predicted alone, as one of two classes.
 
     A prediction is for the row that comes next: all rows of a call have the same one.
     Where labels are late, the last one is the last that came. With :func:`merge_models`
@@ -63,11 +64,12 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     >>> model.partial_fit_predict(X, y, classes=["off", "on"]).tolist()
     ['off', 'on', 'on', 'on', 'off', 'off']
     >>> model.predict_proba(X[:1]).round(3)
-    array([[0.999, 0.001]])
+    array([[0.839, 0.161]])
     """
 
     _parameter_constraints: dict = {
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
+        "dirichlet": [Interval(Real, MIN_DIRICHLET, None, closed="left"), None],
         **{
             name: OnlineClassifier._parameter_constraints[name]
             for name in ("class_weight", "new_classes")
@@ -79,10 +81,12 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
         self,
         *,
         forgetting: float = 0.95,
+        dirichlet: float | None = None,
         class_weight: ClassWeight = None,
         new_classes: Literal["error", "add"] = "error",
     ) -> None:
         self.forgetting = forgetting
+        self.dirichlet = dirichlet
         self.class_weight = class_weight
         self.new_classes = new_classes
 
@@ -92,4 +96,9 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
 
     def _new_model(self, X, loss):
         sizes = X.shape[1], self._n_outputs(loss)
-        return LastLabelModel(loss, *sizes, forgetting=float(self.forgetting))
+        return LastLabelModel(
+            loss,
+            *sizes,
+            forgetting=float(self.forgetting),
+            dirichlet=None if self.dirichlet is None else float(self.dirichlet),
+        )

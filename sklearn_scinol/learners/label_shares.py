@@ -5,8 +5,8 @@ number of rows :math:`n_k` that are remembered of each of K classes by
 
 .. math:: n_k \leftarrow (1 - \phi) n_k + c\, 1[y = k].
 
-With n the sum of these, a class has the probability :math:`(n_k + \alpha / K) / (n +
-\alpha)`, as if all classes together had :math:`\alpha` rows in advance.
+With n the sum of these, a class has the probability :math:`(n_k + \alpha) / (n + \alpha
+K)`, as if each class had :math:`\alpha` rows in advance.
 """
 
 
@@ -14,13 +14,12 @@ def learn_rows(counts, targets, weights, kept, prior, out):
     """Predict rows, each before it is learned; see :meth:`Engine.learn_labels`."""
     n_outputs = out.shape[1]
     has_codes = targets.shape[1] < n_outputs
-    own = prior / (n_outputs if has_codes else 2.0)
     for r in range(out.shape[0]):
         c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
         for k in range(n_outputs):
             count, total = counts[k], counts[n_outputs]
-            others = total + prior if has_codes else total - count + own
-            out[r, k] = (count + own) / others
+            others = total + n_outputs * prior if has_codes else total - count + prior
+            out[r, k] = (count + prior) / others
         if c > 0.0:
             for k in range(n_outputs):
                 is_own = targets[r, 0] == k if has_codes else targets[r, k] > 0.0

@@ -8,11 +8,9 @@ from .._state import as_writable
 from ..blocks import DenseRows
 from ..transforms.features import FeatureTransform
 from ..transforms.ranges import MAX_VALUE, OutOfRange
+from .forest import PRIOR_ROWS
 from .local import LocalModel
 from .model import BLOCK_ROWS, ordered_blocks
-
-# Number of rows that all classes have together in advance.
-PRIOR_ROWS = 0.001
 
 
 class LastLabelModel(LocalModel):
@@ -25,6 +23,9 @@ class LastLabelModel(LocalModel):
     n_features, n_outputs : int
     forgetting : float
         Share of earlier rows that each row takes away.
+    dirichlet : float or None
+        Number of rows that each class has in advance; None stands for
+        ``0.5 / n_classes``.
     features : FeatureTransform, default=None
         Knows the columns, and transforms nothing.
 
@@ -38,10 +39,12 @@ class LastLabelModel(LocalModel):
     shares_rows = False
     skips_zeros = None
 
-    def __init__(self, loss, n_features, n_outputs, *, forgetting, features=None):
+    def __init__(
+        self, loss, n_features, n_outputs, *, forgetting, dirichlet, features=None
+    ):
         features = features or FeatureTransform(n_features)
         super().__init__(loss, n_features, n_outputs, features=features)
-        self.forgetting = forgetting
+        self.forgetting, self.dirichlet = forgetting, dirichlet
         self.counts = np.zeros(n_outputs + 1)
 
     @property
@@ -61,9 +64,12 @@ class LastLabelModel(LocalModel):
         return DenseRows(np.empty((len(weights.given), 0)))
 
     def learn_rows(self, engine, models, block, y):
-        found = np.empty((len(y), self.n_outputs))
-        memory = as_writable(self.counts, "C"), y, block.weights, 1.0 - self.forgetting
-        engine.learn_labels(*memory, PRIOR_ROWS, found)
+        prior = self.dirichlet
+        if prior is None:
+            prior = PRIOR_ROWS / (self.n_outputs if self.loss.joint else 2)
+        found, kept = np.empty((len(y), self.n_outputs)), 1.0 - self.forgetting
+        counts = as_writable(self.counts, "C")
+        engine.learn_labels(counts, y, block.weights, kept, prior, found)
         return [found]
 
     def _decision(self, found):
@@ -86,7 +92,7 @@ class LastLabelModel(LocalModel):
 
     @property
     def _options(self):
-        return {"forgetting": self.forgetting}
+        return {"forgetting": self.forgetting, "dirichlet": self.dirichlet}
 
     def _merge_memories(self, shards, scales):
         counts = shards.counts
@@ -96,5 +102,7 @@ class LastLabelModel(LocalModel):
     def _parameters(self):
         is_share = is_number(self.forgetting, float) and 0.0 <= self.forgetting <= 1.0
         yield "forgetting is a share", is_share
+        is_prior = is_number(self.dirichlet, float) and self.dirichlet > 0.0
+        yield "dirichlet is a number", self.dirichlet is None or is_prior
         yield from floats("counts", self.counts, (self.n_outputs + 1,))
         yield "counts are not negative", self.counts >= 0.0

@@ -8,8 +8,8 @@ __all__ = ["LastLabels"]
 class LastLabels:
     """The labels of all rows so far, with their weights."""
 
-    def __init__(self, forgetting):
-        self.kept = 1 - Fraction(forgetting)
+    def __init__(self, forgetting, prior=0.5):
+        self.kept, self.prior = 1 - Fraction(forgetting), Fraction(prior)
         self.rows = []
 
     def predict(self, classes):
@@ -18,9 +18,8 @@ class LastLabels:
         for age, (label, c) in enumerate(reversed(self.rows)):
             found[label] += self.kept**age * c
             total += self.kept**age * c
-        prior = Fraction(1, 1000)
-        own = prior / len(classes)
-        return [float((count + own) / (total + prior)) for count in found.values()]
+        total, own = total + self.prior, self.prior / len(classes)
+        return [float((count + own) / total) for count in found.values()]
 
     def learn(self, label, c):
         """Learn a row, of a weight relative to the mean up to it."""
