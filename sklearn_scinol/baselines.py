@@ -2,6 +2,7 @@
 
 They are here to compare with, under the same conditions: the same loops, losses,
 centring, averaging and progressive validation. Only they are worth a grid search.
+:class:`LastLabelClassifier` has none, and ignores the features.
 """
 
 from .estimators.baseline import BaselineClassifier, BaselineRegressor

@@ -43,7 +43,7 @@ EXCLUDED = "excluded"
 #: Kinds of experts that a mixture can exclude.
 KINDS = (
     *("second_order", "random_features", "neighbors"),
-    *("forest", "extra_trees", "additive"),
+    *("forest", "extra_trees", "additive", "last_label"),
 )
 
 # Why experts that need a bounded slope are not there.
@@ -60,6 +60,7 @@ class Family(NamedTuple):
     neighbors: type
     forest: type
     extra_trees: type
+    last_label: type | None  # in classification
     parameters: tuple[str, ...]
 
 
@@ -76,6 +77,7 @@ class Kinds(NamedTuple):
     is_sparse: bool
     is_of_table: bool  # one of two views
     has_bounded_slope: bool  # ScInOL needs it
+    last_label: bool = False  # in classification
 
 
 class DefaultExpert(NamedTuple):
@@ -115,7 +117,8 @@ def _descent(algorithm, rate):
 #: AdaOGD would add little, so they are there without those only. One expert
 #: ignores all features, so that the mixture is never far worse than that. On sparse
 #: rows scaling makes rare features large, so that a constant rate has to be small. Of
-#: tables in two views, pools have enough of the other experts.
+#: tables in two views, pools have enough of the other experts. The prior of the last
+#: label is so small that pools see which labels came before it.
 DEFAULT_EXPERTS = (
     DefaultExpert(
         "no-features",
@@ -191,6 +194,7 @@ DEFAULT_EXPERTS = (
         for k in (1, 3, 10)
     ),
     DefaultExpert("mondrian-forest", "forest", {}, "forest"),
+    DefaultExpert("last-label", "last_label", {"dirichlet": 5e-4}, "last_label"),
     DefaultExpert(
         "extra-trees",
         "extra_trees",
@@ -336,6 +340,9 @@ def _kinds(mixture, loss, X, is_of_table):
     decide("forest", at_most(MAX_FOREST), *of_trees)
     decide("extra_trees", *of_trees)
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
+    if is_classifier(mixture):
+        is_first_view = is_sparse or not is_of_table
+        decide("last_label", (is_first_view, "the sparse rows have it"), has_pools)
     kinds = Kinds(
         **found,
         is_regression=not is_classifier(mixture),

@@ -66,8 +66,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         :doc:`/user_guide/mixtures`.
     exclude : list or tuple of str, default=()
         Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
-        "second_order", "random_features", "neighbors", "forest" and "additive";
-        "pools" leaves out the pools of experts, of which `estimators` may be any.
+        "second_order", "random_features", "neighbors", "forest", "extra_trees",
+        "additive" and "last_label"; "pools" leaves out the pools of experts, of which
+        `estimators` may be any.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.

@@ -97,6 +97,7 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         OnlineKNeighborsRegressor,
         MondrianForestRegressor,
         OnlineExtraTreesRegressor,
+        None,
         ("loss", "epsilon", "quantile", "clip_ratio"),
     )
 

@@ -71,7 +71,7 @@ def test_sparse_rows():
     found = kinds_of(sparse.csr_array(X), y)
     for kind in "additive", "neighbors", "random_features":
         assert found[kind] == "none: rows are sparse"
-    assert found["pools"] == "of 6 experts"
+    assert found["pools"] == "of 7 experts"
 
 
 def test_two_views(caplog):

@@ -711,7 +711,7 @@ def test_default_experts(mixture):
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
     trees = ["mondrian-forest", "extra-trees"]
     if mixture is HedgeClassifier:
-        trees += ["extra-trees-recent"]
+        trees = ["mondrian-forest", "last-label", "extra-trees", "extra-trees-recent"]
     only_pooled = [*neighbors, *trees]
     names += [*only_pooled, "bins-scinol2"]
     once = {"max_iter": 1, "tol": None}

@@ -342,7 +342,7 @@ NEWTON = ["newton", "newton-forgetting"]
 BINS = ["bins-scinol2"]
 ADAGRAD = ["scinol2", "adagrad-0.25", *LINEAR[1:]]
 NONE = ["no-features"]
-OTHERS = ["random_features", "neighbors", "forest", "extra_trees"]
+OTHERS = ["random_features", "neighbors", "forest", "extra_trees", "last_label"]
 
 
 @pytest.mark.cases(3)
@@ -403,7 +403,8 @@ def test_experts_of_sparse_rows():
     """Sparse rows have one expert with a constant rate, and no additive ones."""
     X = sparse.csr_array(np.eye(3))
     model = HedgeClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
-    assert [*model.named_estimators_] == ADAGRAD[:-2] + ADAGRAD[-1:] + NEWTON
+    linear = ADAGRAD[:-2] + ADAGRAD[-1:] + NEWTON
+    assert [*model.named_estimators_] == [*linear, "last-label"]
     assert model.named_estimators_["constant-forgetting"].beta == 1 / 32
     assert not hasattr(model, "plot_terms")
 

@@ -1,6 +1,7 @@
 """Running shares of labels: a baseline, and an expert of mixtures."""
 
 from copy import deepcopy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,10 +16,15 @@ from support.naive_labels import LastLabels
 from support.registry import ENGINES, compiled, seeds
 
 from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
     config_context,
     merge_models,
 )
 from sklearn_scinol.baselines import LastLabelClassifier
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import TableEncoder
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -33,9 +39,9 @@ def stream(n=80, n_classes=3, seed=0):
     return rng.normal(size=(n, 4)), y
 
 
-def expected(y, c, classes, forgetting):
-    """Probabilities before each row."""
-    reference, found = LastLabels(forgetting), []
+def expected(y, c, classes, forgetting, prior=0.5):
+    """Probabilities before each row; all classes together have a prior."""
+    reference, found = LastLabels(forgetting, prior), []
     for label, weight in zip(y.tolist(), relative_to_means(c), strict=True):
         found.append(reference.predict(classes))
         reference.learn(label, weight)
@@ -58,14 +64,17 @@ def probabilities(X, y, c=None, **parameters):
 
 @pytest.mark.parametrize("forgetting", [0.95, 0.5, 0.0, 1.0])
 @pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dirichlet", [None, 5e-4])
 @pytest.mark.parametrize("weighted", [False, True])
 @engines
-def test_shares_by_their_definition(forgetting, n_classes, weighted, engine):
+def test_shares_by_their_definition(forgetting, n_classes, dirichlet, weighted, engine):
     X, y = stream(n_classes=n_classes)
     c = weights(len(y)) if weighted else np.ones(len(y))
     c[5::9] = 0.0
-    model, said = probabilities(X, y, c, forgetting=forgetting)
-    of_rows = expected(y, c, range(n_classes), forgetting)
+    parameters = {"forgetting": forgetting, "dirichlet": dirichlet}
+    model, said = probabilities(X, y, c, **parameters)
+    prior = n_classes * (dirichlet or 0.5 / n_classes)
+    of_rows = expected(y, c, range(n_classes), forgetting, prior)
     assert_allclose(said, of_rows, rtol=1e-11)
     losses = -np.log(of_rows[np.arange(len(y)), y])
     assert model.cumulative_loss_ == pytest.approx(losses @ c)
@@ -191,3 +200,66 @@ def test_merged_shares_are_means_by_rows(engine):
     assert merged.n_samples_seen_ == 49
     merged._check_state()
     merged.partial_fit(X[49:], y[49:])
+
+
+# In mixtures.
+
+
+def test_it_is_in_mixtures_of_all_rows_once():
+    X, y = stream()
+    kinds = [X, sparse.csr_array(X), np.hstack([X] * 40)]
+    for rows in kinds:
+        model = HedgeClassifier().partial_fit(rows, y, classes=range(3))
+        assert model.expert_kinds_["last_label"] == "last-label"
+        alone = LastLabelClassifier(dirichlet=5e-4)
+        alone.partial_fit(X, y, classes=range(3))
+        own = model.named_estimators_["last-label"]
+        assert_identical(own._model.counts, alone._model.counts)
+        assert own.cumulative_loss_ == alone.cumulative_loss_
+    table = [{"x": float(x), "kind": "ab"[int(x > 0)]} for x in X[:, 0]]
+    pipeline = make_online_pipeline(TableEncoder(), HedgeClassifier())
+    model = pipeline.partial_fit(table, y, classes=range(3))[-1]
+    assert model.expert_kinds_["sparse rows, last_label"] == "last-label"
+    reason = "none: the sparse rows have it"
+    assert model.expert_kinds_["dense view, last_label"] == reason
+    numbers = HedgeRegressor().partial_fit(X, y)
+    assert "last_label" not in numbers.expert_kinds_
+
+
+@compiled
+def test_sessions_learn_rows_of_all_kinds(engine):
+    """Beside models that skip zeros, and those that do not, or alone."""
+    X, y = stream(60)
+    X[:, 1:][X[:, 1:] < 0.5] = 0.0
+    last = ("last", LastLabelClassifier())
+    mixtures = (
+        HedgeClassifier(exclude=["second_order"]),
+        HedgeClassifier([last, ("scinol", ScInOLClassifier())]),
+        HedgeClassifier([last]),
+        LastLabelClassifier(),
+    )
+    for model, container in product(mixtures, [np.array, sparse.csr_array]):
+        model.partial_fit(container(X[:20]), y[:20], classes=range(3))
+        rows, whole = model.row_by_row(), deepcopy(model)
+        for x, label in zip(X[20:], y[20:], strict=True):
+            filled = np.flatnonzero(x)
+            rows.learn_one((filled, x[filled]), label)
+        assert rows._session is not None
+        whole.partial_fit(sparse.csr_array(X[20:]), y[20:])
+        assert_array_equal(model.predict_proba(X), whole.predict_proba(X))
+        assert model.cumulative_loss_ == whole.cumulative_loss_
+
+
+def test_a_mixture_knows_labels_that_take_turns():
+    """No expert of features can: they are noise."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 2)), np.arange(1500) % 3
+    losses = []
+    for exclude in [], ["last_label"]:
+        model = HedgeClassifier(exclude=exclude)
+        model.partial_fit(X, y, classes=range(3))
+        assert (
+            model.cumulative_loss_ <= model.expert_losses_.min() + model.regret_bound()
+        )
+        losses.append(model.cumulative_loss_)
+    assert losses[0] < 0.1 * losses[1]
