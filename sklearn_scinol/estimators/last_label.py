@@ -102,3 +102,8 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
             forgetting=float(self.forgetting),
             dirichlet=None if self.dirichlet is None else float(self.dirichlet),
         )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
