@@ -197,7 +197,7 @@ class MixtureModel(Model):
                 if not all(map(is_, experts, self.experts)):  # copies of a process
                     self.experts = list(experts)
                     self._share_transforms()
-                    groups = self.groups()
+                    groups[:] = self.groups()
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
                 block = self.block(blocks[0])
