@@ -10,6 +10,9 @@ import numpy as np
 #: Stored rows whose distances are computed side by side.
 SIDE_BY_SIDE = 128
 
+#: Features of a stored row whose squares are summed side by side.
+LANES = 16
+
 
 class DenseRows(NamedTuple):
     """Rows of features."""
@@ -124,21 +127,42 @@ class Entries(NamedTuple):
 class Recent(NamedTuple):
     """The last rows of a stream, a ring; see models/recent.py.
 
-    Row number `i` of the stream is in slot ``i % window``. Feature `j` of slot `s` is
-    ``rows[s // SIDE_BY_SIDE, j, s % SIDE_BY_SIDE]``.
+    Row number `i` of the stream is in slot ``i % window``. Number `j` of slot `s` is
+    ``rows[s // SIDE_BY_SIDE, j, s % SIDE_BY_SIDE]``: a feature, or if there are signs,
+    the sum of all features by these. Feature `j` is then
+    ``features[s, j // LANES, j % LANES]``.
     """
 
-    rows: np.ndarray  # float32 or 64, (n_blocks, n_features, SIDE_BY_SIDE)
+    rows: np.ndarray  # float32 or 64, (n_blocks, n_features or n_signs, SIDE_BY_SIDE)
+    features: np.ndarray  # float32, (n_slots, n_groups, LANES); without signs none
+    signs: np.ndarray  # float32, (n_features, n_signs), of 1 and -1, or without columns
     targets: np.ndarray  # (n_slots, n_targets), or (n_slots, 1) indices of classes
     weights: np.ndarray  # (n_slots,), relative
     n_rows: np.ndarray  # int64, (1,), number of rows so far
     window: int
 
 
+def in_lanes(Z):
+    """Return features as they are stored: of shape (n, n_groups, LANES)."""
+    return np.pad(Z, [(0, 0), (0, -Z.shape[1] % LANES)]).reshape(len(Z), -1, LANES)
+
+
+def stored_rows(signs, Z):
+    """Return features in single precision, or their sums by signs."""
+    if not signs.size:
+        return Z
+    sums = np.zeros((len(Z), signs.shape[1]), np.float32)
+    # In the order of the features, which a product of matrices would not keep.
+    for z, of_feature in zip(Z.T, signs, strict=True):
+        sums += z[:, np.newaxis] * of_feature
+    return sums
+
+
 class NeighborQuery(NamedTuple):
     """Numbers of neighbours to search for, and how to predict from them."""
 
     n_neighbors: np.ndarray  # int64, (n_queries,)
+    n_candidates: int  # of the search by signs, at least
     n_classes: int  # 0 in regression
     quantiles: np.ndarray  # (n_outputs,), of the targets; NaN for their means
     largest: float  # rows are clipped to ± this

@@ -1,6 +1,9 @@
 """Estimators that predict from the nearest of the last rows."""
 
+from numbers import Real
 from typing import Any, Literal
+
+from sklearn.utils._param_validation import Interval
 
 from .._docstrings import inherit_descriptions
 from .._typing import Quantiles, RegressionLoss
@@ -21,9 +24,20 @@ class _Neighbors(OnePassMixin):
         Number of nearest rows to predict from.
     window : int, default=1000
         Number of rows to remember, the last ones.
+    n_candidates : int, default=None
+        Number of rows to compare by all features: those that are nearest by 64 sums of
+        features with random signs [1]_, for more features than that. None: compare all
+        rows.
+    clip_deviations : float, default=4.0
+        Clip values at this many standard deviations from the mean.
     """
 
-    _own_constraints = {"n_neighbors": [COUNT], "window": [COUNT]}
+    _own_constraints = {
+        "n_neighbors": [COUNT],
+        "window": [COUNT],
+        "n_candidates": [COUNT, None],
+        "clip_deviations": [Interval(Real, 1, None, closed="left")],
+    }
 
     _model: Any
 
@@ -38,6 +52,8 @@ class _Neighbors(OnePassMixin):
             n_outputs,
             n_neighbors=int(self.n_neighbors),
             window=int(self.window),
+            n_candidates=int(self.n_candidates or 0),
+            largest=float(self.clip_deviations),
             features=FeatureTransform(
                 n_features, center=True, scale=True, in_units=True
             ),
@@ -52,8 +68,9 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     and deviations: predictions do not change when a feature is rescaled or shifted. Use
     it where rows come back, or as an expert of a mixture.
 
-    A row costs O(window × n_features) at most, and the rows take window × n_features ×
-    4 bytes. Sparse rows are made dense.
+    A row costs O(window × n_features) at most, or with `n_candidates`
+    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
+    × 4 bytes. Sparse rows are made dense.
 
     See Also
     --------
@@ -69,9 +86,15 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     stream's first one. Of rows at equal distances, the later ones are nearer. The loss
     is the logarithmic one.
 
-    Each row is stored as it was standardised when it came, clipped to ±4 deviations, in
-    single precision. :func:`merge_models` keeps the latest rows of each model, in
-    proportion to its number of rows.
+    Each row is stored as it was standardised when it came, in single precision.
+    :func:`merge_models` keeps the latest rows of each model, in proportion to its
+    number of rows.
+
+    References
+    ----------
+    .. [1] D. Achlioptas. "Database-friendly random projections:
+       Johnson-Lindenstrauss with binary coins." Journal of Computer and System Sciences
+       66, 2003.
 
     Examples
     --------
@@ -95,10 +118,14 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
         n_neighbors: int = 5,
         *,
         window: int = 1000,
+        n_candidates: int | None = None,
+        clip_deviations: float = 4.0,
         new_classes: Literal["error", "add"] = "error",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.window = window
+        self.n_candidates = n_candidates
+        self.clip_deviations = clip_deviations
         self.new_classes = new_classes
 
 
@@ -110,8 +137,9 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     and deviations: predictions do not change when a feature is rescaled or shifted. Use
     it where rows come back, or as an expert of a mixture.
 
-    A row costs O(window × n_features) at most, and the rows take window × n_features ×
-    4 bytes. Sparse rows are made dense.
+    A row costs O(window × n_features) at most, or with `n_candidates`
+    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
+    × 4 bytes. Sparse rows are made dense.
 
     Parameters
     ----------
@@ -132,9 +160,15 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     loss, its middle is predicted; before the first row, 0. Of rows at equal distances,
     the later ones are nearer.
 
-    Each row is stored as it was standardised when it came, clipped to ±4 deviations, in
-    single precision. :func:`merge_models` keeps the latest rows of each model, in
-    proportion to its number of rows.
+    Each row is stored as it was standardised when it came, in single precision.
+    :func:`merge_models` keeps the latest rows of each model, in proportion to its
+    number of rows.
+
+    References
+    ----------
+    .. [1] D. Achlioptas. "Database-friendly random projections:
+       Johnson-Lindenstrauss with binary coins." Journal of Computer and System Sciences
+       66, 2003.
 
     Examples
     --------
@@ -160,12 +194,16 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
         n_neighbors: int = 5,
         *,
         window: int = 1000,
+        n_candidates: int | None = None,
+        clip_deviations: float = 4.0,
         loss: RegressionLoss = "absolute_error",
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.window = window
+        self.n_candidates = n_candidates
+        self.clip_deviations = clip_deviations
         self.loss = loss
         self.epsilon = epsilon
         self.quantile = quantile

@@ -15,7 +15,7 @@ from ..views import dense_view_of
 MAX_ADDITIVE = 64
 MAX_SECOND_ORDER = 128
 MAX_FOURIER = 64
-MAX_NEIGHBORS = 64
+MAX_NEIGHBORS = 4096
 MAX_FOREST = 64
 
 # Number of trees, twice as many in regression, and maximum number of nodes of a tree.
@@ -26,6 +26,11 @@ MAX_NODES = 2**13
 # not, and maximum number of their entries.
 SHORT_WINDOW, WINDOW = 512, 2048
 MAX_ENTRIES = 2**20
+
+# Up to as many features, distances are those of all rows. More features are many that
+# say little, none of which should decide.
+MAX_COMPARED = 64
+MANY_COMPARED = {"window": 3000, "n_candidates": 64, "clip_deviations": 1.5}
 
 # Number of random features.
 N_RANDOM_FEATURES = 64
@@ -267,6 +272,8 @@ def _experts(mixture, loss, X, view="", prefix=""):
         if "window" in expert.parameters:
             largest = max(MAX_ENTRIES // X.shape[1], MAX_ROWS)
             parameters["window"] = min(expert.parameters["window"], largest)
+        if expert.kind == "neighbors" and X.shape[1] > MAX_COMPARED:
+            parameters |= MANY_COMPARED
         if expert.bandwidth is not None:
             parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
         experts.append((prefix + expert.name, estimator(**parameters)))

@@ -4,7 +4,6 @@ import numpy as np
 
 from .._invariants import is_count
 from ..blocks import NeighborQuery
-from ..transforms.clipping import MAX_DEVIATIONS
 from .local import LocalModel
 from .recent import RecentRows
 
@@ -23,6 +22,10 @@ class NeighborsModel(LocalModel):
     n_neighbors : int
     window : int
         Number of rows to store.
+    n_candidates : int
+        Number of stored rows to compare by all features; 0 stands for all rows.
+    largest : float
+        Standardised values are clipped at plus and minus this.
     features : FeatureTransform
         Centres and scales rows.
 
@@ -32,10 +35,24 @@ class NeighborsModel(LocalModel):
         The last rows.
     """
 
-    def __init__(self, loss, n_features, n_outputs, *, n_neighbors, window, features):
+    def __init__(
+        self,
+        loss,
+        n_features,
+        n_outputs,
+        *,
+        n_neighbors,
+        window,
+        n_candidates,
+        largest,
+        features,
+    ):
         super().__init__(loss, n_features, n_outputs, features=features)
         self.n_neighbors = n_neighbors
-        self.memory = RecentRows(n_features, self.n_targets, window, self.n_classes)
+        self.n_candidates = n_candidates
+        self.largest = largest
+        sizes = n_features, self.n_targets, window, self.n_classes
+        self.memory = RecentRows(*sizes, has_signs=n_candidates > 0)
 
     @property
     def quantiles(self):
@@ -47,18 +64,19 @@ class NeighborsModel(LocalModel):
     @property
     def memory_key(self):
         """See :class:`LocalModel`: one search finds the rows for all."""
+        found = self.memory.window, self.n_candidates, self.largest
         quantiles = self.quantiles.tobytes()
-        key = self.memory.window, self.n_classes, quantiles, self.transforms_key
-        return "neighbors", *key
+        return "neighbors", *found, self.n_classes, quantiles, self.transforms_key
 
     def learn_rows(self, engine, models, block, y):
         window = self.memory.window
         n_neighbors = [min(model.n_neighbors, window) for model in models]
         query = NeighborQuery(
             np.array(n_neighbors, np.int64),
+            self.n_candidates,
             self.n_classes,
             self.quantiles,
-            MAX_DEVIATIONS,
+            self.largest,
         )
         return self.memory.learn(engine, block.rows, y, block.weights, query)
 
@@ -76,8 +94,15 @@ class NeighborsModel(LocalModel):
 
     @property
     def _options(self):
-        return {"n_neighbors": self.n_neighbors, "window": self.memory.window}
+        return {
+            "n_neighbors": self.n_neighbors,
+            "window": self.memory.window,
+            "n_candidates": self.n_candidates,
+            "largest": self.largest,
+        }
 
     def _parameters(self):
         yield "n_neighbors is a number of rows", is_count(self.n_neighbors, 1)
         yield "window is a number of rows", is_count(self.memory.window, 1)
+        yield "n_candidates is a number of rows", is_count(self.n_candidates)
+        yield "largest >= 1", self.largest >= 1.0

@@ -1,13 +1,24 @@
 """The last rows of a stream, among which models find the nearest."""
 
 from copy import copy
+from functools import lru_cache
 
 import numpy as np
 
 from .._invariants import finite, floats, is_count
 from .._state import Part, as_writable
-from ..blocks import SIDE_BY_SIDE, Recent
+from ..blocks import (
+    LANES,
+    SIDE_BY_SIDE,
+    Recent,
+    as_read_only,
+    in_lanes,
+    stored_rows,
+)
 from .model import MAX_ROWS
+
+#: Number of sums of features with random signs by which rows are searched.
+N_SIGNS = 64
 
 
 class RecentRows(Part):
@@ -16,6 +27,9 @@ class RecentRows(Part):
     Memory for `window` rows takes `window` × `n_features` × 4 bytes, or 8 in double
     precision. It grows with the rows up to that.
 
+    Sums of features with random signs have distances near those of the features
+    (Achlioptas, 2003), and there are few of them.
+
     Parameters
     ----------
     n_features, n_targets : int
@@ -23,13 +37,16 @@ class RecentRows(Part):
         Number of rows to store.
     n_classes : int
         Number of classes, whose indices are the targets; 0 in regression.
-    dtype : type, default=np.float32
+    has_signs : bool
+        Whether rows are searched by such sums.
+    dtype : type
         Precision of the rows.
 
     Attributes
     ----------
-    rows : ndarray of shape (n_blocks, n_features, SIDE_BY_SIDE)
-        See :class:`Recent`.
+    rows : ndarray of shape (n_blocks, n_features or N_SIGNS, SIDE_BY_SIDE)
+    features : ndarray of float32 of shape (n_slots, n_groups, LANES)
+        Standardised rows, see :class:`Recent`.
     targets : ndarray of shape (n_slots, n_targets)
     weights : ndarray of shape (n_slots,)
         Relative to the first weight of the stream.
@@ -37,15 +54,36 @@ class RecentRows(Part):
         Number of rows so far.
     """
 
-    _undone = "rows", "targets", "weights", "n_rows"
+    _undone = "rows", "features", "targets", "weights", "n_rows"
 
-    def __init__(self, n_features, n_targets, window, n_classes=0, *, dtype=np.float32):
+    def __init__(
+        self,
+        n_features,
+        n_targets,
+        window,
+        n_classes=0,
+        has_signs=False,
+        dtype=np.float32,
+    ):
         self.window = window
         self.n_classes = n_classes
-        self.rows = np.zeros((0, n_features, SIDE_BY_SIDE), dtype)
+        self.has_signs = has_signs
+        self.rows = np.zeros((0, 0, 0), dtype)
+        self._clear(n_features)
         self.targets = np.zeros((0, n_targets))
         self.weights = np.zeros(0)
         self.n_rows = np.zeros(1, np.int64)
+
+    def _clear(self, n_features, n_blocks=0):
+        """Store zeros, of so many features."""
+        self.n_features = n_features
+        n_stored, n_groups = n_features, 0
+        if self.has_signs:
+            n_stored, n_groups = N_SIGNS, -(-n_features // LANES)
+        n_slots = n_blocks * SIDE_BY_SIDE
+        shape = n_blocks, n_stored, SIDE_BY_SIDE
+        self.rows = np.zeros(shape, self.rows.dtype)
+        self.features = np.zeros((n_slots, n_groups, LANES), np.float32)
 
     def learn(self, engine, rows, targets, weights, query):
         """Predict rows in order, each from those before; see the engine's function."""
@@ -57,18 +95,28 @@ class RecentRows(Part):
 
         Arrays that are mapped from disk are copied, for predictions.
         """
-        arrays = [self.rows, self.targets, self.weights, self.n_rows]
+        arrays = [
+            getattr(self, name)
+            for name in ("rows", "features", "targets", "weights", "n_rows")
+        ]
         if not self.n_rows.flags.writeable:
             arrays = [as_writable(array, "C") for array in arrays]
-        return Recent(*arrays, self.window)
+        rows, features, *others = arrays
+        return Recent(rows, features, self.signs, *others, self.window)
+
+    @property
+    def signs(self):
+        """Random signs of the features, see :class:`Recent`."""
+        return _signs(self.n_features, N_SIGNS * self.has_signs)
 
     def _reserve(self, n_rows):
         """Make room for rows."""
         n_more = self._n_blocks(int(self.n_rows[0]) + n_rows) - len(self.rows)
         if n_more > 0:
             self.rows = _padded(self.rows, n_more)
-            self.targets = _padded(self.targets, n_more * SIDE_BY_SIDE)
-            self.weights = _padded(self.weights, n_more * SIDE_BY_SIDE)
+            for name in "features", "targets", "weights":
+                slots = _padded(getattr(self, name), n_more * SIDE_BY_SIDE)
+                setattr(self, name, slots)
 
     @property
     def n_free(self):
@@ -81,7 +129,8 @@ class RecentRows(Part):
         n = self.window if X is None else min(X.shape[0], self.window)
         for slots in self._next_slots(n):
             blocks = slice(slots.start // SIDE_BY_SIDE, -(-slots.stop // SIDE_BY_SIDE))
-            places = (self.rows, blocks), (self.targets, slots), (self.weights, slots)
+            of_slots = self.features, self.targets, self.weights
+            places = (self.rows, blocks), *((array, slots) for array in of_slots)
             saved += [(array, place, array[place].copy()) for array, place in places]
 
         def restore():
@@ -125,16 +174,15 @@ class RecentRows(Part):
 
     def fresh(self):
         """Return an empty ring of these sizes."""
-        sizes = self.rows.shape[1], self.targets.shape[1], self.window
-        return RecentRows(*sizes, self.n_classes, dtype=self.rows.dtype)
+        sizes = self.n_features, self.targets.shape[1], self.window
+        return RecentRows(*sizes, self.n_classes, self.has_signs, self.rows.dtype)
 
     def with_columns(self, placement):
         """Return a copy of rows with other columns; see :class:`Placement`."""
-        other = copy(self)
-        n_blocks, d, _ = self.rows.shape
-        rows = placement.rows(self.rows.transpose(0, 2, 1).reshape(-1, d))
-        rows = rows.reshape(n_blocks, SIDE_BY_SIDE, -1).transpose(0, 2, 1)
-        other.rows = np.ascontiguousarray(rows, self.rows.dtype)
+        other, slots = copy(self), np.arange(len(self.weights))
+        other._clear(placement.n_columns, len(self.rows))
+        placed = placement.rows(self.at(slots))
+        other._store_features(slots, placed.astype(self.rows.dtype))
         return other
 
     def forget(self, features):
@@ -165,16 +213,25 @@ class RecentRows(Part):
         merged._store(merged.latest, *(column[youngest] for column in columns))
         return merged
 
-    def at(self, slots):
-        """Return the rows of slots."""
-        return self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
-
     def _at(self, slots, unit):
         """Return rows, targets and weights of slots, with weights in another unit."""
-        return self.at(slots), self.targets[slots], unit * self.weights[slots]
+        rows = self.at(slots)
+        return rows, self.targets[slots], unit * self.weights[slots]
+
+    def at(self, slots):
+        """Return the rows of slots."""
+        if self.has_signs:
+            return self.features[slots].reshape(len(slots), -1)[:, : self.n_features]
+        return self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
+
+    def _store_features(self, slots, Z):
+        stored = stored_rows(self.signs, Z)
+        self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE] = stored
+        if self.has_signs:
+            self.features[slots] = in_lanes(Z)
 
     def _store(self, slots, rows, targets, weights):
-        self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE] = rows
+        self._store_features(slots, rows)
         self.targets[slots], self.weights[slots] = targets, weights
 
     def invariants(self):
@@ -187,9 +244,13 @@ class RecentRows(Part):
         yield "n_rows is a number of rows", is_in_range
         n_blocks = self._n_blocks(int(self.n_rows[0]))
         yield "rows are of floats", self.rows.dtype in (np.float32, np.float64)
-        shape = n_blocks, *self.rows.shape[1:2], SIDE_BY_SIDE
-        yield f"rows have shape {shape}", self.rows.shape == shape
-        yield from finite("rows", self.rows)
+        yield "features have single precision", self.features.dtype == np.float32
+        expected = copy(self)
+        expected._clear(self.n_features, n_blocks)
+        for name in "rows", "features":
+            values, shape = getattr(self, name), getattr(expected, name).shape
+            yield f"{name} have shape {shape}", values.shape == shape
+            yield from finite(name, values)
         n_slots = n_blocks * SIDE_BY_SIDE
         yield from floats("weights", self.weights, (n_slots,))
         yield "weights are positive", self.weights[self.latest] > 0.0
@@ -198,6 +259,13 @@ class RecentRows(Part):
             codes = self.targets
             yield "targets are classes", (codes >= 0) & (codes < self.n_classes)
             yield "classes are whole numbers", codes % 1 == 0
+
+
+@lru_cache(maxsize=4)
+def _signs(n_features, n_signs):
+    """Draw signs, always the same ones: (n_features, n_signs)."""
+    bits = np.random.RandomState(0).randint(2, size=(n_features, n_signs))
+    return as_read_only((2 * bits - 1).astype(np.float32))
 
 
 def _padded(array, n_more):

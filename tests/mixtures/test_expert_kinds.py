@@ -49,6 +49,7 @@ def names(value):
         ("second_order", "more than 128 features", 129, {}),
         ("second_order", "excluded", 3, {"exclude": ["second_order"]}),
         ("random_features", "more than 64 features", 65, {}),
+        ("neighbors", "more than 4096 features", 4097, {}),
         ("neighbors", "they are of use in pools only", 3, {"exclude": ("pools",)}),
         ("pools", "excluded", 3, {"exclude": ("pools",)}),
         ("pools", "the loss has no probabilities", 3, {"loss": "hinge"}),

@@ -36,18 +36,24 @@ SIZES = [(140, 300), (5, 60)]
 @pytest.mark.parametrize(("window", "n"), SIZES)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("candidates", [(), (1, 1.5), (6, 2.0)])
 @engines
-def test_classes_by_their_definition(window, n, n_classes, weighted, engine):
+def test_classes_by_their_definition(
+    window, n, n_classes, weighted, candidates, engine
+):
     X, y = data(n)
     y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
-    reference = naive_neighbors.Neighbors(3, window, naive_neighbors.counts(n_classes))
+    counts = naive_neighbors.counts(n_classes)
+    reference = naive_neighbors.Neighbors(3, window, counts, *candidates)
     expected = [
         reference.predict_learn(*row)
         for row in zip(
             X.tolist(), y.tolist(), c.tolist(), relative_to_means(c), strict=True
         )
     ]
-    model = OnlineKNeighborsClassifier(3, window=window)
+    names = "n_candidates", "clip_deviations"
+    options = dict(zip(names, candidates, strict=False))
+    model = OnlineKNeighborsClassifier(3, window=window, **options)
     said = model.partial_fit_predict(
         X, y, classes=range(n_classes), sample_weight=c, method="predict_proba"
     )
@@ -111,19 +117,32 @@ def test_later_rows_come_first(engine):
 
 
 @pytest.mark.parametrize("n_features", [1, 4, 7, 8, 9, 33])
+@pytest.mark.parametrize("n_candidates", [None, 20])
 @compiled
-def test_engines_find_the_same_rows(n_features, engine):
+def test_engines_find_the_same_rows(n_features, n_candidates, engine):
     """To the last bit, whatever is given up half-way."""
     X, y = data(300, n_features)
     said = {}
     for each in engine, "numpy":
         with config_context(engine=each):
-            model = OnlineKNeighborsRegressor(7, window=130)
+            model = OnlineKNeighborsRegressor(7, window=130, n_candidates=n_candidates)
             predictions = model.partial_fit_predict(X, y)
             said[each] = predictions, model._model.memory.rows
     (found, rows), (expected, expected_rows) = said.values()
     assert_array_equal(found, expected)
     assert_allclose(rows, expected_rows, rtol=1e-6, atol=1e-7)
+
+
+def test_candidates_are_near_in_many_features():
+    """Few candidates of many rows nearly always have the nearest one."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 200))
+    X[300:] = X[:300] + 0.5 * rng.normal(size=(300, 200))
+    y, all_rows = np.arange(600) % 300, OnlineKNeighborsRegressor(1)
+    some = OnlineKNeighborsRegressor(1, n_candidates=10)
+    for model in all_rows, some:
+        predictions = model.partial_fit_predict(X, y)
+        assert np.mean(predictions[300:] == y[300:]) > 0.98
 
 
 # Properties of all learners.
@@ -152,6 +171,7 @@ def test_memory_grows_with_the_rows(estimator, engine):
     for model, n_slots in zip(models, (512, 384), strict=True):
         recent = model._model.memory
         assert recent.rows.nbytes == n_slots * X.shape[1] * 4
+        assert recent.features.nbytes == 0
         assert len(recent.targets) == len(recent.weights) == n_slots
     assert_array_equal(*(model.predict(X) for model in models))
 
@@ -170,7 +190,8 @@ def test_more_neighbors_than_rows(estimator, engine):
 
 def test_parameters_of_a_window():
     X, y, _ = stream(OnlineKNeighborsRegressor)
-    for name, value in ("n_neighbors", 0), ("window", 0), ("window", 2.5):
+    wrong = ("window", 2.5), ("n_candidates", 0), ("clip_deviations", 0.5)
+    for name, value in ("n_neighbors", 0), ("window", 0), *wrong:
         with pytest.raises(ValueError, match=f"The '{name}' parameter"):
             OnlineKNeighborsRegressor(**{name: value}).fit(X, y)
     with pytest.raises(NotFittedError):
@@ -224,9 +245,11 @@ def test_shared_rows_are_renumbered_once(engine):
 
 @estimators
 @engines
-def test_merging_keeps_the_latest_rows(estimator, engine):
+@pytest.mark.parametrize("n_candidates", [None, 5])
+def test_merging_keeps_the_latest_rows(estimator, n_candidates, engine):
     X, y, kind = stream(estimator)
-    start = estimator(window=60).partial_fit(X[:30], y[:30], **kind)
+    start = estimator(window=60, n_candidates=n_candidates)
+    start.partial_fit(X[:30], y[:30], **kind)
     long, short = deepcopy(start), deepcopy(start)
     long.partial_fit(X[30:120], y[30:120])
     short.partial_fit(X[120:], y[120:])

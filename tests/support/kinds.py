@@ -156,6 +156,9 @@ KINDS = {
     "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),
     "kernel-precomputed": Kind(DFEGClassifier(kernel="precomputed")),
     "neighbors": Kind(OnlineKNeighborsClassifier(3, window=9), 3),
+    "neighbors-candidates": Kind(
+        OnlineKNeighborsClassifier(3, window=9, n_candidates=4), 3
+    ),
     "neighbors-regression": Kind(OnlineKNeighborsRegressor(window=9), 2),
     "forest": Kind(MondrianForestClassifier(2, random_state=0), 3),
     "forest-regression": Kind(MondrianForestRegressor(2, random_state=0), 2),

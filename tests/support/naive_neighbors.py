@@ -10,12 +10,15 @@ import numpy as np
 
 __all__ = ["Neighbors", "counts", "least"]
 
+N_SIGNS, N_LANES = 64, 16
+
 
 class Neighbors:
     """The last rows of a stream, standardised when they came."""
 
-    def __init__(self, n_neighbors, window, predict):
+    def __init__(self, n_neighbors, window, predict, n_candidates=None, largest=4.0):
         self.n_neighbors, self.window, self.predict = n_neighbors, window, predict
+        self.n_candidates, self.largest = n_candidates, largest
         self.rows = []
         self.weight_sum, self.means, self.variances = 0.0, None, None
 
@@ -29,6 +32,8 @@ class Neighbors:
             (distance(z, stored), -number, y, c)
             for number, (stored, y, c) in enumerate(self.rows)
         ]
+        if self.n_candidates:
+            found = self.candidates(z)
         nearest = sorted(found)[: self.n_neighbors]
         self.rows = [*self.rows, (z, target, to_mean)][-self.window :]
         return self.predict([(y, c) for *_, y, c in nearest])
@@ -46,9 +51,25 @@ class Neighbors:
             variance = (squares + weight * (x - mean) ** 2) / total
             self.means[j], self.variances[j] = mean, variance
             deviation = (x - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
-            z.append(np.float32(min(max(deviation, -4.0), 4.0)))
+            z.append(np.float32(min(max(deviation, -self.largest), self.largest)))
         self.weight_sum = total
         return z
+
+    def candidates(self, z):
+        """Return the stored rows whose sums by signs are nearest, by all features."""
+        bits = np.random.RandomState(0).randint(2, size=(len(z), N_SIGNS)).tolist()
+        near = [
+            (distance(sums(z, bits), sums(stored, bits)), -number)
+            for number, (stored, *_) in enumerate(self.rows)
+        ]
+        found = []
+        for _, place in sorted(near)[: max(self.n_candidates, self.n_neighbors)]:
+            stored, y, c = self.rows[-place]
+            lanes = [
+                distance(z[i::N_LANES], stored[i::N_LANES]) for i in range(N_LANES)
+            ]
+            found.append((sum(lanes, np.float32(0.0)), place, y, c))
+        return found
 
 
 def distance(a, b):
@@ -56,6 +77,16 @@ def distance(a, b):
     for a_j, b_j in zip(a, b, strict=True):
         total += (b_j - a_j) * (b_j - a_j)
     return total
+
+
+def sums(row, bits):
+    """Return sums of features with the signs of bits, in single precision."""
+    totals = [np.float32(0.0)] * N_SIGNS
+    for x, of_feature in zip(row, bits, strict=True):
+        totals = [
+            s + x if b else s - x for s, b in zip(totals, of_feature, strict=True)
+        ]
+    return totals
 
 
 def counts(n_classes):

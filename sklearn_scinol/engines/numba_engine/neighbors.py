@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ... import _portable
-from ...blocks import SIDE_BY_SIDE
+from ...blocks import LANES, SIDE_BY_SIDE
 from .compiling import STRICT, compiled, runs_loop
 
 #: Bits of a key below the bits of the distance.
@@ -24,13 +24,15 @@ FEATURES_AT_ONCE = 8
 class Room(NamedTuple):
     """Memory of the loop."""
 
-    row: np.ndarray  # float32, (n_features,), the row in question
+    features: np.ndarray  # float32, (n_groups, LANES), of the row in question
+    row: np.ndarray  # float32, (n_features or n_signs,), what is stored of it in rows
+    sums: np.ndarray  # float32, (LANES,)
     distances: np.ndarray  # float32, (SIDE_BY_SIDE,), squared, of rows of a block
     bits: np.ndarray  # int32, the same memory, in the same order: none is negative
-    nearest: np.ndarray  # int64, (n_neighbors,), keys of the nearest so far, ascending
-    slots: np.ndarray  # (n_neighbors,), their places in the end
-    values: np.ndarray  # (n_neighbors,), targets in ascending order
-    masses: np.ndarray  # (n_neighbors,), and their weights
+    nearest: np.ndarray  # int64, (n_nearest,), keys of the nearest so far, ascending
+    slots: np.ndarray  # (n_nearest,), their places in the end
+    values: np.ndarray  # (n_nearest,), targets in ascending order
+    masses: np.ndarray  # (n_nearest,), and their weights
 
 
 @runs_loop
@@ -38,10 +40,13 @@ def learn_neighbors(recent, rows, targets, weights, query):
     """Predict each row from the nearest rows before it, then store it."""
     (n, d), n_columns = rows.X.shape, query.n_classes or targets.shape[1]
     predictions = np.empty((query.n_neighbors.size, n, n_columns))
-    most = max(min(int(query.n_neighbors.max()), len(recent.weights)), 1)
+    most = max(int(query.n_neighbors.max()), query.n_candidates)
+    most = max(min(most, len(recent.weights)), 1)
     distances = np.empty(SIDE_BY_SIDE, np.float32)
     room = Room(
-        np.empty(d, np.float32),
+        np.zeros((-(-d // LANES), LANES), np.float32),
+        np.empty(recent.signs.shape[1] or d, np.float32),
+        np.empty(LANES, np.float32),
         distances,
         distances.view(np.int32),
         np.empty(most, np.int64),
@@ -58,11 +63,13 @@ def learn_neighbors(recent, rows, targets, weights, query):
 def _loop(kind):
 
     def learn_neighbors(recent, rows, targets, weights, query, room, predictions):
-        count, row = recent.n_rows[0], room.row
+        count, row, features = recent.n_rows[0], room.row, room.features
+        has_signs = recent.signs.size > 0
         for r in range(predictions.shape[1]):
-            for j in range(row.size):
+            for j in range(rows.X.shape[1]):
                 x = _portable.smaller(rows.X[r, j], query.largest)
-                row[j] = _portable.larger(x, -query.largest)
+                features[j // LANES, j % LANES] = _portable.larger(x, -query.largest)
+            store_row(recent.signs, features, row)
             n_stored = min(count, recent.window)
             if n_stored > 0:
                 find_nearest(recent, room, n_stored, count % recent.window)
@@ -86,6 +93,10 @@ def _loop(kind):
                 block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
                 for j in range(row.size):
                     recent.rows[block, j, place] = row[j]
+                if has_signs:
+                    for j in range(features.shape[0]):
+                        for i in range(LANES):
+                            recent.features[slot, j, i] = features[j, i]
                 for c in range(targets.shape[1]):
                     recent.targets[slot, c] = targets[r, c]
                 recent.weights[slot] = weights.to_mean[r]
@@ -93,6 +104,20 @@ def _loop(kind):
         recent.n_rows[0] = count
 
     return compiled(learn_neighbors, STRICT)
+
+
+def store_row(signs, features, row):
+    """Fill a row with features, or with their sums by signs."""
+    if signs.size == 0:
+        for j in range(row.size):
+            row[j] = features[j // LANES, j % LANES]
+    else:
+        for k in range(row.size):
+            row[k] = 0.0
+        for j in range(signs.shape[0]):
+            x = features[j // LANES, j % LANES]
+            for k in range(row.size):
+                row[k] += x * signs[j, k]
 
 
 def find_nearest(recent, room, n_stored, next_slot):
@@ -128,7 +153,35 @@ def find_nearest(recent, room, n_stored, next_slot):
     for k in range(min(nearest.size, n_stored)):
         order = nearest[k] & LOW_BITS
         block = (latest - order // SIDE_BY_SIDE) % n_blocks
-        slots[k] = (block + 1) * SIDE_BY_SIDE - 1 - order % SIDE_BY_SIDE
+        slot = (block + 1) * SIDE_BY_SIDE - 1 - order % SIDE_BY_SIDE
+        if recent.signs.size > 0:
+            sort_in(room, k, slot, key_of_features(recent, room, slot) | order)
+        else:
+            slots[k] = slot
+
+
+def key_of_features(recent, room, slot):
+    """Return the bits of the distance of all features, in those of a key."""
+    sums, features = room.sums, room.features
+    for i in range(LANES):
+        sums[i] = 0.0
+    for j in range(features.shape[0]):
+        for i in range(LANES):
+            a = recent.features[slot, j, i] - features[j, i]
+            sums[i] += a * a
+    room.distances[0] = 0.0
+    for i in range(LANES):
+        room.distances[0] += sums[i]
+    return np.int64(room.bits[0]) << KEY_BITS
+
+
+def sort_in(room, k, slot, key):
+    """Sort a key and its slot into the `k` ones before, in place of the next one."""
+    nearest, slots, at = room.nearest, room.slots, k
+    while at > 0 and nearest[at - 1] > key:
+        nearest[at], slots[at] = nearest[at - 1], slots[at - 1]
+        at -= 1
+    nearest[at], slots[at] = key, slot
 
 
 def are_near(rows, block, room, bound):

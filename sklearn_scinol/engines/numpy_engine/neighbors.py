@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from ...blocks import SIDE_BY_SIDE
+from ...blocks import SIDE_BY_SIDE, in_lanes, stored_rows
 
 
 def learn_neighbors(recent, rows, targets, weights, query):
     n, n_columns = len(targets), query.n_classes or targets.shape[1]
     predictions = np.zeros((query.n_neighbors.size, n, n_columns))
     clipped = np.clip(rows.X, -query.largest, query.largest).astype(np.float32)
-    most = query.n_neighbors.max()
-    for r, x in enumerate(clipped):
-        nearest = _nearest(recent, x, most)
+    features = in_lanes(clipped)
+    most = max(query.n_neighbors.max(), query.n_candidates)
+    for r, x in enumerate(stored_rows(recent.signs, clipped)):
+        nearest = _nearest(recent, x, features[r], most)
         if nearest.size:
             for k, n_neighbors in enumerate(query.n_neighbors):
                 slots = nearest[:n_neighbors]
@@ -21,12 +22,14 @@ def learn_neighbors(recent, rows, targets, weights, query):
             slot = recent.n_rows[0] % recent.window
             block, place = divmod(slot, SIDE_BY_SIDE)
             recent.rows[block, :, place] = x
+            if recent.signs.size:
+                recent.features[slot] = features[r]
             recent.targets[slot], recent.weights[slot] = targets[r], weights.to_mean[r]
             recent.n_rows[0] += 1
     return predictions
 
 
-def _nearest(recent, x, most):
+def _nearest(recent, x, features, most):
     """Return the slots of the nearest rows, in order."""
     count = int(recent.n_rows[0])
     latest_first = np.arange(count - 1, max(count - recent.window, 0) - 1, -1)
@@ -36,7 +39,14 @@ def _nearest(recent, x, most):
     deviations *= deviations
     # Features are added up one by one: they are not the last axis.
     distances = np.add.reduce(deviations, axis=1).ravel()
-    return slots[np.argsort(distances[slots], kind="stable")[:most]]
+    nearest = np.argsort(distances[slots], kind="stable")[:most]
+    if not recent.signs.size:
+        return slots[nearest]
+    slots = slots[np.sort(nearest)]
+    deviations = recent.features[slots] - features
+    deviations *= deviations
+    lanes = np.add.reduce(deviations, axis=1).T
+    return slots[np.argsort(np.add.reduce(lanes), kind="stable")]
 
 
 def _prediction(targets, weights, query):
