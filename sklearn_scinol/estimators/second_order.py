@@ -78,18 +78,21 @@ class SecondOrder:
     def _model_type(self):
         return NewtonModel if self.random_features is None else RandomFeaturesModel
 
+    #: Whether all outputs share one covariance matrix.
+    _shares_covariance = False
+
     @property
     def _ignores_features(self):
         """Whether only the intercept is learned."""
         return self.random_features == 0
 
-    def _newton(self, learner, moderate=False):
+    def _newton(self, learner, **options):
         """Create a learner with the parameters that both estimators have."""
         return learner(
             float(self.prior_scale),
             float(self.forgetting),
-            moderate=bool(moderate),
             fit_intercept=bool(self.fit_intercept),
+            **options,
         )
 
     def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
@@ -127,7 +130,8 @@ class SecondOrder:
             n_columns = self.random_features
             what = f"{n_columns} random features"
         n = n_columns + self.fit_intercept
-        if n_outputs * (n * (n + 1) // 2) > MAX_COVARIANCES:
+        n_matrices = 1 if self._shares_covariance else n_outputs
+        if n_matrices * (n * (n + 1) // 2) > MAX_COVARIANCES:
             outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
             raise ValueError(
                 f"{what}{outputs} are too many for {type(self).__name__}: the "

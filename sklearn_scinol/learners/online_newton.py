@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import (
+    add_multiple,
     clip_into,
     copy_into,
     exp,
@@ -35,12 +36,15 @@ MAX_NARROW_VARIANCE = 0.01
 class State(NamedTuple):
     """Arrays whose first axis is outputs; vectors are padded with zeros.
 
+    With a shared covariance only the first output has a matrix, and only its `u`, `v`,
+    `root` and `growth` are used.
+
     An update is pending until the next row is predicted, so that one pass over `P` does
     both: then `w` becomes ``w + g v`` and `P` becomes ``growth (P - root^2 v v')``.
     """
 
     w: np.ndarray  # (K, n), weights
-    P: np.ndarray  # (K, n_stored), their covariance: see `triangle`
+    P: np.ndarray  # (K or 1, n_stored), their covariance: see `triangle`
     x: np.ndarray  # (K, n), the present row
     u: np.ndarray  # (K, n), P x of the present row
     v: np.ndarray  # (K, n), P x of the row before
@@ -90,7 +94,9 @@ class OnlineNewton(NamedTuple):
     minimum and :math:`e_0` half its mean so far. The Huber loss does the same at
     :math:`s'`, where it is straight, without :math:`e_0`.
 
-    A joint loss has a matrix for each output, and one minimum over all :math:`s'`.
+    A joint loss has a matrix for each output, and one minimum over all :math:`s'`. Or
+    all outputs share one matrix; :math:`h` is then the sum of their curvatures, divided
+    by one less than their number.
 
     If predictions are moderated, they are log odds, and the weights count as normal:
     :math:`w` and :math:`P` become the mean and the covariance given the row, by a
@@ -112,6 +118,8 @@ class OnlineNewton(NamedTuple):
         Values of features are clipped at plus and minus this; at least 1.
     fit_intercept : bool
         Whether the last coordinate is the intercept's.
+    shared_covariance : bool
+        Whether all outputs share one matrix, of a joint loss or of one output.
     """
 
     prior_scale: float = 0.3
@@ -119,6 +127,7 @@ class OnlineNewton(NamedTuple):
     moderate: bool = False
     limit: float = np.inf
     fit_intercept: bool = True
+    shared_covariance: bool = False
 
     State = State
     parameters = {}
@@ -138,7 +147,7 @@ class OnlineNewton(NamedTuple):
 
     def initial_arrays(self, n_outputs, n_coordinates):
         rows, _, places = triangle(n_coordinates)
-        P = np.zeros((n_outputs, rows.size))
+        P = np.zeros((1 if self.shared_covariance else n_outputs, rows.size))
         variances = self.prior(n_coordinates)
         P[:, np.diagonal(places)] = variances
         w, x, u, v = np.zeros((4, n_outputs, padded(n_coordinates)))
@@ -207,9 +216,17 @@ class OnlineNewton(NamedTuple):
         for k in range(p.size):
             s.step[k] = p[k] - s.step[k] * s.g[k]
         methods.row_curvature(loss, y, s.step, s.root)
-        for k in range(p.size):
-            h = c * s.root[k]
-            defer_update(self, s, k, -c * s.g[k], h / (1.0 + h * s.q[k]))
+        if self.shared_covariance:
+            h = 0.0
+            for k in range(p.size):
+                h += c * s.root[k] / (p.size - 1.0)
+                s.g[k] *= -c
+                s.root[k] = 0.0
+            defer_update(self, s, 0, s.g[0], h / (1.0 + h * s.q[0]))
+        else:
+            for k in range(p.size):
+                h = c * s.root[k]
+                defer_update(self, s, k, -c * s.g[k], h / (1.0 + h * s.q[k]))
 
     def settle(self, s):
         """Apply pending updates, and clear the row."""
@@ -226,7 +243,7 @@ class OnlineNewton(NamedTuple):
 
     def covariances(self, s, n):
         """Covariance matrices of the `n` weights, one for each output."""
-        return [square(P, n) for P in s.P]
+        return [square(s.P[k], n) for k, w in of_matrices(s) for _ in w]
 
     def change_units(self, s, change, inverse):
         """Convert the state to other units of the rows, with the same prior.
@@ -241,25 +258,26 @@ class OnlineNewton(NamedTuple):
         slope[: change.slope.size] = change.slope
         if self.fit_intercept:
             shift[:-1] = change.shift
-        for k, of_target in enumerate(change.target_slope):
-            weight = 1.0
+        for k, of_outputs in of_matrices(s):
+            of_target, weight = change.target_slope[k], 1.0
             if change.unit_free:
                 weight = 1.0 / of_target if of_target > 0.0 else 0.0
             A = inverse(square(s.P[k], n))
-            b = np.add.reduce(A * s.w[k, :n], axis=1)
+            vectors = [np.add.reduce(A * w[:n], axis=1) for w in of_outputs]
             A.flat[:: n + 1] -= left[k] / prior
-            b = weight * of_target * (slope * b + shift * b[-1])
             A = weight * (slope[:, np.newaxis] * A + shift[:, np.newaxis] * A[-1])
             A = A * slope + A[:, -1:] * shift
+            of_shift = 0.0
             if self.fit_intercept:
-                b += change.target_shift[k] * A[:, -1]
+                of_shift = change.target_shift[k] * A[:, -1]
             A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / prior
             P = inverse(A)
-            w = np.add.reduce(P * b, axis=1)
-            if not (np.isfinite(w).all() and np.isfinite(P).all()):
+            for w, b in zip(of_outputs, vectors, strict=True):
+                b = weight * of_target * (slope * b + shift * b[-1]) + of_shift
+                w[:n] = np.add.reduce(P * b, axis=1)
+            if not (np.isfinite(of_outputs).all() and np.isfinite(P).all()):
                 # Rounding has left nothing of values that far apart: start again.
-                w, P, left[k] = np.zeros(n), np.diag(prior), 1.0
-            s.w[k, :n] = w
+                of_outputs[:], P, left[k] = 0.0, np.diag(prior), 1.0
             store_square(P, s.P[k])
             s.distance[k] *= of_target
             s.curvature[k] *= weight
@@ -290,22 +308,23 @@ class OnlineNewton(NamedTuple):
         return merged, None
 
     def _information(self, s, n):
-        """Information of rows on `n` weights, of shape (n_outputs, n + 1, n)."""
-        information = np.empty((len(s.w), n + 1, n))
-        for k, output in enumerate(information):
+        """Information of rows on `n` weights: (n_matrices, n + n_of_matrix, n)."""
+        n_matrices = len(s.P)
+        information = np.empty((n_matrices, n + len(s.w) // n_matrices, n))
+        for (k, w), output in zip(of_matrices(s), information, strict=True):
             A = inverse(square(s.P[k], n))
-            output[n] = A @ s.w[k, :n]
+            output[n:] = w[:, :n] @ A
             output[:n] = A - np.diag(s.prior_left[k] / self.prior(n))
         return information
 
     def _set_information(self, s, information, left):
         """Set weights and covariances from information and a share of the prior."""
         n = information.shape[2]
-        for k, output in enumerate(information):
+        for (k, w), output in zip(of_matrices(s), information, strict=True):
             A = output[:n]
             A.flat[:: n + 1] = larger(A.flat[:: n + 1], 0.0) + left[k] / self.prior(n)
             P = inverse(A)
-            s.w[k, :n] = P @ output[n]
+            w[:, :n] = output[n:] @ P
             store_square(P, s.P[k])
         s.prior_left[:] = left
 
@@ -347,12 +366,24 @@ class VovkAzouryWarmuth(OnlineNewton):
         return 0.5 * (squares + s.excess)
 
 
+def of_matrices(s):
+    """Return pairs of the number of a covariance matrix and the weights it is of."""
+    size = len(s.w) // len(s.P)
+    return [(k, s.w[k * size : (k + 1) * size]) for k in range(len(s.P))]
+
+
 def apply_and_predict(learner, s, k, x):
     """Apply the pending update; predict the next row, and store its variance."""
-    p, q = move_and_multiply(
-        s.w[k], s.P[k], s.v[k], s.g[k], s.root[k], s.growth[k], x, s.u[k]
-    )
-    s.q[k] = larger(q, 0.0)
+    p = 0.0
+    if k > 0 and learner.shared_covariance:
+        add_multiple(s.g[k], s.v[0], s.w[k])
+        p = inner(s.w[k], x)
+        s.q[k] = s.q[0]
+    else:
+        p, q = move_and_multiply(
+            s.w[k], s.P[k], s.v[k], s.g[k], s.root[k], s.growth[k], x, s.u[k]
+        )
+        s.q[k] = larger(q, 0.0)
     s.g[k] = s.root[k] = 0.0
     s.growth[k] = 1.0
     return p

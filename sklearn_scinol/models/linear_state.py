@@ -74,7 +74,10 @@ class LinearState(OnlineModel):
         if self.traits.by_vector:
             arrays = learner.initial_arrays(is_new.size, self.n_coordinates)
             for values, old in zip(arrays, self.arrays, strict=True):
-                values[~is_new] = old[origins.sources[~is_new]]
+                if len(values) == 1:  # all outputs share it
+                    values[:] = old
+                else:
+                    values[~is_new] = old[origins.sources[~is_new]]
             self.arrays = tuple(arrays)
         if self.fields.flags.c_contiguous:
             self.fields = self.fields.take(origins.sources, axis=1)

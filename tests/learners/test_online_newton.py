@@ -11,7 +11,9 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from support import naive
 from support.naive import relative_to_means
 from support.registry import as_given, seeds
 from support.sums import linear
@@ -20,6 +22,7 @@ from sklearn_scinol import (
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
+    merge_models,
 )
 from sklearn_scinol.estimators import second_order
 from sklearn_scinol.losses import CrossEntropy
@@ -353,6 +356,82 @@ def test_sparse_rows_are_centred(center, engine):
     assert_allclose(model.predict(sparse.csr_array(X)), dense.predict(X), rtol=1e-9)
 
 
+# A covariance that classes share.
+
+
+def of_classes(n=60, n_classes=3):
+    X, y, rng = rows(n, 4)
+    return X, rng.integers(n_classes, size=n) * (y > np.median(y)), rng
+
+
+@pytest.mark.parametrize("forgetting", [0.0, 0.02])
+def test_shared_covariance(forgetting, engine):
+    X, y, rng = of_classes(30)
+    c, options = rng.exponential(size=len(y)), {"forgetting": forgetting}
+    reference = naive.OnlineNewton(
+        5, 3, naive.CrossEntropy(), shared_covariance=True, **options
+    )
+    to_means = relative_to_means(c)
+    expected = [
+        reference.learn([*x, 1.0], *each)
+        for x, *each in zip(X.tolist(), y, to_means, strict=True)
+    ]
+    model = OnlineNewtonClassifier(
+        shared_covariance=True, **as_given(OnlineNewtonClassifier), **options
+    )
+    said = model.partial_fit_predict(
+        X, y, classes=[0, 1, 2], sample_weight=c, method="decision_function"
+    )
+    assert_allclose(said, expected, rtol=1e-9, atol=1e-11)
+    assert len(model._model.state().P) == 1
+    assert_array_equal(*model.coef_covariance_[1:])
+
+
+def test_covariance_is_shared_in_any_units(engine):
+    X, y, _ = of_classes()
+    units, zeros = 10.0 ** np.array([-3, 0, 5, -7]), [1.0, 0.0, -5.0, 1e-7]
+    model = OnlineNewtonClassifier(shared_covariance=True, forgetting=0.01)
+    said = [
+        clone(model).partial_fit_predict(
+            rows, y, classes=[0, 1, 2], method="predict_proba"
+        )
+        for rows in (X, units * X + zeros)
+    ]
+    assert_allclose(*said, rtol=1e-6, atol=1e-9)
+
+
+def test_two_classes_and_several_labels_share_nothing(engine):
+    X, y, _ = of_classes()
+    for targets in y > 0, np.column_stack([y > 0, y > 1, y == 0]).astype(int):
+        one, other = (
+            OnlineNewtonClassifier(shared_covariance=shared, shuffle=False).fit(
+                X, targets
+            )
+            for shared in (False, True)
+        )
+        assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def test_merging_adds_shared_information(engine):
+    X, y, _ = of_classes()
+    model = OnlineNewtonClassifier(
+        shared_covariance=True, **as_given(OnlineNewtonClassifier)
+    )
+    parts = [
+        clone(model).partial_fit(X[rows], y[rows], classes=[0, 1, 2])
+        for rows in (slice(0, 40), slice(40, 60))
+    ]
+    merged = merge_models(parts)
+    merged._check_state()
+    information = [np.linalg.inv(full_covariance(m)) for m in (*parts, merged)]
+    w = [np.column_stack([m.coef_, m.intercept_]) for m in (*parts, merged)]
+    prior = np.diag([*[1.0 / 0.3] * 4, 1.0])
+    total = information[0] + information[1] - prior
+    assert_allclose(information[2], total, rtol=1e-9, atol=1e-12)
+    sums = [each @ A for each, A in zip(w, information, strict=True)]
+    assert_allclose(sums[2], sums[0] + sums[1], rtol=1e-8, atol=1e-10)
+
+
 def test_too_many_features(monkeypatch):
     monkeypatch.setattr(second_order, "MAX_COVARIANCES", 100)
     X, y, _ = rows(20, 13)
@@ -360,10 +439,10 @@ def test_too_many_features(monkeypatch):
     words = "13 features are too many for OnlineNewtonRegressor.*use ScInOLRegressor"
     with pytest.raises(ValueError, match=words):
         OnlineNewtonRegressor().partial_fit(X, y)
+    labelled = X[:, :9], np.arange(20) % 3
     with pytest.raises(ValueError, match=r"3 outputs.*use ScInOLClassifier"):
-        OnlineNewtonClassifier().partial_fit(
-            X[:, :9], np.arange(20) % 3, classes=[0, 1, 2]
-        )
+        OnlineNewtonClassifier().fit(*labelled)
+    OnlineNewtonClassifier(shared_covariance=True).fit(*labelled)
 
 
 def test_wide_rows_are_refused_before_anything_is_allocated():

@@ -220,6 +220,7 @@ OTHERS = {
     "mixture": HedgeClassifier(),
     "mixture of mixtures": HedgeClassifier([("default", HedgeClassifier())]),
     "standardised": OnlineNewtonClassifier(forgetting=0.01),
+    "shared covariance": OnlineNewtonClassifier(shared_covariance=True),
     "random features": OnlineNewtonClassifier(random_features=5, random_state=0),
     "moments": BaselineClassifier("adagrad", center="auto", scale=True, average=True),
     "additive": ScInOLClassifier(additive=True),

@@ -144,6 +144,9 @@ KINDS = {
     "dfeg": Kind(DFEGClassifier(class_weight={"a": 2.0, "b": 1.0})),
     "online_newton": Kind(OnlineNewtonClassifier()),
     "online_newton-classes": Kind(OnlineNewtonClassifier(forgetting=0.01), 3),
+    "online_newton-shared_covariance": Kind(
+        OnlineNewtonClassifier(forgetting=0.01, shared_covariance=True), 3
+    ),
     "online_newton-random_features": Kind(
         OnlineNewtonClassifier(random_features=5, random_state=0)
     ),

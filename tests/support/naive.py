@@ -889,9 +889,11 @@ class OnlineNewton:
         vovk=False,
         center=False,
         fit_intercept=True,
+        shared_covariance=False,
     ):
         self.loss = loss
         self.center, self.fit_intercept = center, fit_intercept
+        self.shared_covariance = shared_covariance
         # Rows and their weights, and what is taken for the mean of their features.
         self.rows, self.mean = [], [Decimal(0)] * n_coordinates
         self.next_change = 1
@@ -1087,8 +1089,10 @@ class OnlineNewton:
             z = [a - length * b for a, b in zip(z, way, strict=True)]
             if max(map(abs, way)) < Decimal("1e-25"):
                 break
-        p = softmax(z)
-        return [((s[k] - z[k]) / q[k], c * p[k] * (1 - p[k])) for k in range(K)]
+        curvatures = [c * p * (1 - p) for p in softmax(z)]
+        if self.shared_covariance:
+            curvatures = [sum(curvatures) / (K - 1)] * K
+        return [((s[k] - z[k]) / q[k], h) for k, h in enumerate(curvatures)]
 
     def objective(self, y, z, s, q, c):
         largest = max(z)
