@@ -142,7 +142,8 @@ class Engine(Protocol):
 
         Parameters
         ----------
-        directions : ndarray of shape (n_features, n_components)
+        directions : ndarray of shape (n_features, n_directions)
+            Each for two components, the last one maybe for one.
         phases : ndarray of shape (n_components,)
             Both in full turns, so that angles of any size are reduced exactly.
         limit : float

@@ -37,7 +37,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     output. More than 2^26 covariances, of 11,583 features with one output, are refused.
 
     With `random_features` [3]_ [4]_ it learns what no linear model can, such as a
-    distance or a chessboard. With D of them a row takes :math:`D d + 1.5 D^2`
+    distance or a chessboard. With D of them a row takes :math:`D d / 2 + 1.5 D^2`
     multiplications and D cosines.
 
     Parameters
@@ -231,7 +231,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     output. More than 2^26 covariances, of 11,583 features with one output, are refused.
 
     With `random_features` [4]_ [5]_ it learns what no linear model can, such as a
-    distance or a chessboard. With D of them a row takes :math:`D d + 1.5 D^2`
+    distance or a chessboard. With D of them a row takes :math:`D d / 2 + 1.5 D^2`
     multiplications and D cosines.
 
     Parameters

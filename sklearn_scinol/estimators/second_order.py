@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import Interval
 
 from ..models.newton import NewtonModel
 from ..models.random_features import RandomFeaturesModel
+from ..transforms.clipping import MAX_DEVIATIONS
 from ..transforms.features import FeatureTransform
 from ..transforms.fourier import FourierFeatures
 from .parameters import FORGETTING, GAMMA
@@ -47,8 +48,9 @@ class SecondOrder:
     random_features : int, default=None
         Number of random features that take the place of the features, as by
         :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
-        and `clip_deviations` are then of these. None: the features themselves. 0: only
-        the intercept is learned.
+        and `clip_deviations` are then of these, `clip_deviations` with ``scale=False``
+        of the features. None: the features themselves. 0: only the intercept is
+        learned.
     prior_scale : float, default=0.3
         Variance of each weight before the first row. Larger values suit many rows,
         smaller ones many features: see :doc:`/user_guide/newton`.
@@ -103,6 +105,7 @@ class SecondOrder:
                 self.gamma,
                 check_random_state(self.random_state),
                 clip_ratio=self.clip_ratio,
+                limit=self._limit_of_features,
             )
             n_features = self.random_features
             keywords["features"] = FeatureTransform(
@@ -116,6 +119,13 @@ class SecondOrder:
                 limit = min(limit, float(self.clip_deviations))
         model.learner = model.learner._replace(limit=limit)
         return model
+
+    @property
+    def _limit_of_features(self):
+        """Limit of features, in deviations, of which random ones are made."""
+        if self.scale or self.clip_deviations is None:
+            return MAX_DEVIATIONS
+        return float(self.clip_deviations)
 
     def _new_model(self, X, loss):
         n_columns, n_outputs = X.shape[1], self._n_outputs(loss)

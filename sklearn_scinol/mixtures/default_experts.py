@@ -14,7 +14,8 @@ from ..views import dense_view_of
 # Maximum numbers of features for experts of each kind.
 MAX_ADDITIVE = 64
 MAX_SECOND_ORDER = 128
-MAX_FOURIER = 64
+MAX_FOURIER = 4096
+MAX_FOURIER_IN_REGRESSION = 64  # targets have moments as well
 MAX_NEIGHBORS = 4096
 MAX_FOREST = 64
 
@@ -27,12 +28,26 @@ MAX_NODES = 2**13
 SHORT_WINDOW, WINDOW = 512, 2048
 MAX_ENTRIES = 2**20
 
-# Up to as many features, distances are those of all rows. More features are many that
-# say little, none of which should decide.
-MAX_COMPARED = 64
-MANY_COMPARED = {"window": 3000, "n_candidates": 64, "clip_deviations": 1.5}
+# Maximum number of features of rows that are not wide. Of a wide row no feature should
+# decide, so that values are clipped.
+MAX_NARROW = 64
+CLIPPED = {"clip_deviations": 1.5}
 
-# Number of random features.
+# Parameters of neighbours in wide rows.
+WIDE_NEIGHBORS = {"window": 3000, "n_candidates": 64, **CLIPPED}
+
+# Parameters of random features of wide rows. To standardise as many would take a matrix
+# inversion for each change of moments.
+WIDE_FOURIER = {
+    "random_features": 512,
+    "prior_scale": 16.0,
+    "center": False,
+    "scale": False,
+    "shared_covariance": True,
+    **CLIPPED,
+}
+
+# Number of other random features.
 N_RANDOM_FEATURES = 64
 
 #: Maximum number of classes for experts of any of these kinds: each class takes a
@@ -81,6 +96,7 @@ class Kinds(NamedTuple):
     is_regression: bool
     is_sparse: bool
     is_of_table: bool  # one of two views
+    is_wide: bool
     has_bounded_slope: bool  # ScInOL needs it
     last_label: bool = False  # in classification
 
@@ -169,13 +185,28 @@ DEFAULT_EXPERTS = (
     ),
     DefaultExpert("newton", "newton", {}, "second_order"),
     DefaultExpert("newton-forgetting", "newton", FORGETTING, "second_order"),
-    DefaultExpert("fourier-1", "newton", {}, "random_features", bandwidth=1.0),
+    DefaultExpert(
+        "fourier-0.5-wide",
+        "newton",
+        WIDE_FOURIER,
+        "random_features",
+        lambda kinds: kinds.is_wide,
+        bandwidth=0.5,
+    ),
+    DefaultExpert(
+        "fourier-1",
+        "newton",
+        {},
+        "random_features",
+        lambda kinds: not kinds.is_wide,
+        bandwidth=1.0,
+    ),
     DefaultExpert(
         "fourier-0.25-forgetting",
         "newton",
         FORGETTING,
         "random_features",
-        lambda kinds: not (kinds.is_regression or kinds.is_of_table),
+        lambda kinds: not (kinds.is_regression or kinds.is_of_table or kinds.is_wide),
         bandwidth=0.25,
     ),
     DefaultExpert(
@@ -272,10 +303,11 @@ def _experts(mixture, loss, X, view="", prefix=""):
         if "window" in expert.parameters:
             largest = max(MAX_ENTRIES // X.shape[1], MAX_ROWS)
             parameters["window"] = min(expert.parameters["window"], largest)
-        if expert.kind == "neighbors" and X.shape[1] > MAX_COMPARED:
-            parameters |= MANY_COMPARED
+        if expert.kind == "neighbors" and kinds.is_wide:
+            parameters |= WIDE_NEIGHBORS
         if expert.bandwidth is not None:
-            parameters |= _random_features(mixture, expert.bandwidth, X.shape[1])
+            made = _random_features(mixture, expert.bandwidth, X.shape[1])
+            parameters = made | parameters
         experts.append((prefix + expert.name, estimator(**parameters)))
         by_kind[expert.kind].append(prefix + expert.name)
     return experts, [
@@ -285,7 +317,7 @@ def _experts(mixture, loss, X, view="", prefix=""):
 
 
 def _random_features(mixture, bandwidth, n_features):
-    """Return the parameters of random features."""
+    """Return the parameters of random features, but for what an expert has."""
     return {
         "random_features": N_RANDOM_FEATURES,
         "gamma": 0.5 / (bandwidth**2 * n_features),
@@ -331,7 +363,7 @@ def _kinds(mixture, loss, X, is_of_table):
     decide(
         "random_features",
         is_dense,
-        at_most(MAX_FOURIER),
+        at_most(MAX_FOURIER if is_classifier(mixture) else MAX_FOURIER_IN_REGRESSION),
         at_most(MAX_FOURIER_CLASSES, n_classes, "classes"),
     )
     has_pools = not mixture._why_no_pools(loss, 0), "they are of use in pools only"
@@ -355,6 +387,7 @@ def _kinds(mixture, loss, X, is_of_table):
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
         is_of_table=is_of_table,
+        is_wide=d > MAX_NARROW,
         has_bounded_slope=bool(np.isfinite(loss.lipschitz)),
     )
     return kinds, reasons

@@ -137,7 +137,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     def random_weights_(self) -> NDArray[np.float64]:
         """Directions, transposed: shape (n_features, n_components)."""
         check_is_fitted(self)
-        return 2.0 * np.pi * self._state.directions
+        W = self._state.directions.repeat(2, axis=1)
+        return 2.0 * np.pi * W[:, : self._state.n_components]
 
     @property
     def random_offset_(self) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from .._invariants import floats
+from .._invariants import floats, is_count
 from .._state import Part
 from ..blocks import as_read_only
 from .clipping import MAX_DEVIATIONS
@@ -32,32 +32,39 @@ class FourierFeatures(Part):
         Draws the directions.
     clip_ratio : float, default=None
         See :class:`FeatureTransform`.
+    limit : float, default=MAX_DEVIATIONS
+        Standardised values are clipped at plus and minus this.
 
     Attributes
     ----------
     features : FeatureTransform
         Units and running moments of the rows so far.
-    directions : ndarray of shape (n_features, n_components)
-        W, transposed, in full turns.
+    directions : ndarray of shape (n_features, n_directions)
+        W, transposed, in full turns, without repetitions: half of `n_components`, or
+        one more.
     """
 
     _replaced = ("directions",)
 
     def __init__(
-        self, n_features, n_components, gamma, random_state, *, clip_ratio=None
+        self,
+        n_features,
+        n_components,
+        gamma,
+        random_state,
+        *,
+        clip_ratio=None,
+        limit=MAX_DEVIATIONS,
     ):
+        self.n_components = n_components
+        self.limit = limit
         self.features = FeatureTransform(
             n_features, center=True, scale=True, in_units=True, clip_ratio=clip_ratio
         )
         gamma = 1.0 / n_features if gamma == "scale" else gamma
         factor = np.sqrt(2.0) * np.sqrt(gamma) / (2.0 * np.pi)
-        directions = _directions(n_features, -(-n_components // 2), random_state)
-        self.directions = factor * directions.repeat(2, axis=1)[:, :n_components]
-
-    @property
-    def n_components(self):
-        """Number of random features."""
-        return self.directions.shape[1]
+        n_directions = -(-n_components // 2)
+        self.directions = factor * _directions(n_features, n_directions, random_state)
 
     @property
     def phases(self):
@@ -79,7 +86,7 @@ class FourierFeatures(Part):
         # Arrays that are mapped from a file are read-only: with all of them so, there
         # is one type of arguments to compile for.
         arrays = map(as_read_only, (self.directions, self.phases))
-        return engine.fourier_features(*arrays, MAX_DEVIATIONS, X)
+        return engine.fourier_features(*arrays, self.limit, X)
 
     # Merging.
 
@@ -110,7 +117,9 @@ class FourierFeatures(Part):
         """Yield what holds between two calls."""
         n_features = self.features.n_features
         yield "directions is a matrix", np.ndim(self.directions) == 2
-        shape = n_features, self.n_components
+        yield "n_components is a number", is_count(self.n_components)
+        yield "limit >= 1", self.limit >= 1.0
+        shape = n_features, -(-self.n_components // 2)
         yield from floats("directions", self.directions, shape)
         is_standard = self.features.center and self.features.scale
         yield "features are centred and scaled", is_standard

@@ -48,7 +48,7 @@ def names(value):
         ),
         ("second_order", "more than 128 features", 129, {}),
         ("second_order", "excluded", 3, {"exclude": ["second_order"]}),
-        ("random_features", "more than 64 features", 65, {}),
+        ("random_features", "more than 4096 features", 4097, {}),
         ("neighbors", "more than 4096 features", 4097, {}),
         ("neighbors", "they are of use in pools only", 3, {"exclude": ("pools",)}),
         ("pools", "excluded", 3, {"exclude": ("pools",)}),
@@ -58,6 +58,15 @@ def names(value):
 def test_reasons(kind, reason, n_features, parameters):
     found = kinds_of(*rows(n_features), **parameters)
     assert found[kind] == f"none: {reason}"
+
+
+def test_wide_rows():
+    X, y = rows(65)
+    found = kinds_of(X, y)
+    assert found["random_features"] == "fourier-0.5-wide"
+    assert found["neighbors"] == "neighbors-1, neighbors-3, neighbors-10"
+    found = HedgeRegressor().partial_fit(X, y).expert_kinds_
+    assert found["random_features"] == "none: more than 64 features"
 
 
 @pytest.mark.parametrize("exclude", [["forrest"], ("pools", 3)])

@@ -147,6 +147,20 @@ BOARD = {"random_features": 128, "gamma": 2.0, "random_state": 0}
 # What they say of themselves.
 
 
+def test_features_are_clipped(engine):
+    X, y, _ = chessboard(100)
+    options = {"center": False, "scale": False, "clip_deviations": 1.0}
+    model = OnlineNewtonClassifier(**BOARD | options)
+    model = model.partial_fit(X, y, classes=[False, True])._model
+    Z = model.fourier.features.transform(X, 1.0)
+    assert np.abs(Z).max() > 1.5
+    Z = np.clip(Z, -1.0, 1.0)
+    directions = model.fourier.directions.repeat(2, axis=1)[:, : model.n_features]
+    expected = np.cos(2.0 * np.pi * (Z @ directions + model.fourier.phases))
+    expected *= np.sqrt(2.0 / model.n_features)
+    assert_allclose(model.transform(X), expected, rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("make", [OnlineNewtonClassifier, OnlineNewtonRegressor])
 def test_what_has_no_meaning(make):
     X, y, _ = chessboard(20)

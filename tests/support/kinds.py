@@ -150,6 +150,17 @@ KINDS = {
     "online_newton-random_features": Kind(
         OnlineNewtonClassifier(random_features=5, random_state=0)
     ),
+    "online_newton-wide": Kind(
+        OnlineNewtonClassifier(
+            random_features=5,
+            shared_covariance=True,
+            center=False,
+            scale=False,
+            clip_deviations=1.5,
+            random_state=0,
+        ),
+        3,
+    ),
     "online_newton-regression": Kind(OnlineNewtonRegressor("huber", clip_ratio=2.0), 2),
     "online_newton-vovk": Kind(
         OnlineNewtonRegressor(vovk=True, scale=False, center=False)

@@ -150,36 +150,36 @@ def _add_codes(values, bins, features, width, rows):
 @runs_loop
 def fourier_features(directions, phases, limit, X):
     """Cosines of random directions of rows."""
-    Z, z = np.empty((len(X), phases.size)), np.empty(X.shape[1])
-    return _fourier_features, (directions, phases, limit, X, z, Z), Z
+    z, turns = map(np.empty, directions.shape)
+    Z = np.empty((len(X), phases.size))
+    return _fourier_features, (directions, phases, limit, X, z, turns, Z), Z
 
 
 @compiled
-def _fourier_features(directions, phases, limit, X, z, Z):
-    n_features, n_components = directions.shape
-    factor = np.sqrt(2.0 / larger(n_components, 1.0))
+def _fourier_features(directions, phases, limit, X, z, turns, Z):
+    n_features, n_directions = directions.shape
+    factor = np.sqrt(2.0 / larger(phases.size, 1.0))
     rest = n_features % 4
     for r in range(X.shape[0]):
-        turns = Z[r]
         for j in range(n_features):
             z[j] = larger(smaller(X[r, j], limit), -limit)
-        for k in range(n_components):
-            turns[k] = phases[k]
+        for k in range(n_directions):
+            turns[k] = 0.0
         for j in range(rest):
-            for k in range(n_components):
+            for k in range(n_directions):
                 turns[k] += z[j] * directions[j, k]
         # Four at a time: to load and store sums takes longer than to add to them.
         for j in range(rest, n_features, 4):
             a, b, c, d = z[j], z[j + 1], z[j + 2], z[j + 3]
-            for k in range(n_components):
+            for k in range(n_directions):
                 turns[k] += (
                     a * directions[j, k]
                     + b * directions[j + 1, k]
                     + c * directions[j + 2, k]
                     + d * directions[j + 3, k]
                 )
-        for k in range(n_components):
-            turns[k] = factor * cosine(turns[k])
+        for k in range(phases.size):
+            Z[r, k] = factor * cosine(turns[k // 2] + phases[k])
 
 
 class Records(NamedTuple):

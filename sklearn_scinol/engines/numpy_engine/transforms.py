@@ -66,10 +66,11 @@ def add_codes(values, bins, features, width):
 
 def fourier_features(directions, phases, limit, X):
     Z = np.clip(X, -limit, limit)
-    turns = np.repeat(phases[np.newaxis], len(X), axis=0)
+    turns = np.zeros((len(X), directions.shape[1]))
     # A product of matrices would round differently in chunks of another size.
     for z, direction in zip(Z.T, directions, strict=True):
         turns += z[:, np.newaxis] * direction
+    turns = turns.repeat(2, axis=1)[:, : phases.size] + phases
     return np.sqrt(2.0 / max(phases.size, 1)) * cosine(turns)
 
 
