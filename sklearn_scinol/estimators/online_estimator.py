@@ -193,6 +193,8 @@ class OnlineEstimator(
                 rollbacks.append(checkpoint(self._model, chunk.X))
             else:
                 self._start(chunk.X)
+                if schedule.max_iter > 1:
+                    self._look_ahead(chunk)
                 self._origins = Origins([token_hex(8)])
             self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
@@ -204,6 +206,10 @@ class OnlineEstimator(
                 stacklevel=2,
             )
         return self
+
+    def _look_ahead(self, chunk):
+        """Let the new model see all rows of :meth:`fit`, before it learns any."""
+        self._model.look_ahead(chunk)
 
     @property
     def _schedule(self):

@@ -47,6 +47,9 @@ WIDE_FOURIER = {
     **CLIPPED,
 }
 
+# Maximum number of rows to store of rows that are learned several times.
+MAX_STORED = 2**13
+
 # Number of other random features.
 N_RANDOM_FEATURES = 64
 
@@ -314,6 +317,13 @@ def _experts(mixture, loss, X, view="", prefix=""):
         FoundKind(view, kind, ", ".join(names), reasons.get(kind) or NO_BOUNDED_SLOPE)
         for kind, names in by_kind.items()
     ]
+
+
+def store_rows(experts, n_rows):
+    """Let experts store all of so many rows, or the last `MAX_STORED` of them."""
+    for expert in experts:
+        if hasattr(expert, "window"):
+            expert.window = max(expert.window, min(n_rows, MAX_STORED))
 
 
 def _random_features(mixture, bandwidth, n_features):

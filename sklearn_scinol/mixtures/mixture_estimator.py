@@ -27,7 +27,14 @@ from ..models.additive import AdditiveModel
 from ..models.linear import MAX_FLOAT, LinearModel
 from ..models.local import LocalModel
 from ..models.random_features import RandomFeaturesModel
-from .default_experts import EXCLUDED, KINDS, MAX_CLASSES, FoundKind, default_experts
+from .default_experts import (
+    EXCLUDED,
+    KINDS,
+    MAX_CLASSES,
+    FoundKind,
+    default_experts,
+    store_rows,
+)
 from .display import ExpertWeightsDisplay
 from .mixture_model import MixtureModel
 
@@ -150,6 +157,11 @@ class MixtureEstimator(Additive, _BaseComposition):
             max(self._n_classes, 2) if is_classifier(self) else None,
             pooling=self._why_no_pools(loss, len(chosen)) is None,
         )
+
+    def _look_ahead(self, chunk):
+        if self.estimators is None:
+            store_rows(self.estimators_, len(chunk))
+        super()._look_ahead(chunk)
 
     @property
     def _experts_add_classes(self):

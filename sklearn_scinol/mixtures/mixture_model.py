@@ -171,16 +171,28 @@ class MixtureModel(Model):
 
     # Learning.
 
-    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
-        X, y = chunk.X, chunk.y
-        self._check_dense_view(X)
+    def look_ahead(self, chunk):
+        self._begin(chunk)
+        for expert in self.experts:
+            if expert.model is not None:
+                expert.model.look_ahead(expert.view_of(chunk))
+
+    def _begin(self, chunk):
+        """Create the models of all experts; return labels as experts take them."""
+        y = chunk.y
         labels = y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y
         if not self.has_begun:
             for expert in self.experts:
-                expert.begin(expert.view_of(X), labels)
+                expert.begin(expert.view_of(chunk.X), labels)
             self._share_transforms()
             self.has_begun = True
+        return labels
+
+    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
+        engine = get_engine(current_engine())
+        X = chunk.X
+        self._check_dense_view(X)
+        labels = self._begin(chunk)
         self.ensure_layout(X)
         if self._call is None:
             self._call = [

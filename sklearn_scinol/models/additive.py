@@ -10,7 +10,7 @@ from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms import bins
-from .linear import LinearModel
+from .linear import BLOCK_ENTRIES, LinearModel
 from .model import at_once
 
 
@@ -40,6 +40,13 @@ class AdditiveModel(LinearModel):
         yield from super()._sizes()
 
     # Learning.
+
+    def look_ahead(self, chunk):
+        c = chunk.sample_weight
+        rows = np.arange(len(chunk)) if c is None else np.flatnonzero(c > 0.0)
+        n_most = max(BLOCK_ENTRIES // self.n_features, self.bins.n_samples)
+        rows = rows[:: -(-len(rows) // n_most)]
+        self.bins.fix(self.rows(chunk.X, rows).X)
 
     skips_zeros = False
 

@@ -186,6 +186,9 @@ class Model(Part, metaclass=ABCMeta):
             Whether no call has learned these rows yet.
         """
 
+    def look_ahead(self, chunk):
+        """Take from rows what helps to learn them, in several epochs."""
+
     def end_call(self):
         """Record the losses of experts on the rows of this call."""
 

@@ -74,9 +74,13 @@ class FeatureBins(Part):
             return
         self.first = np.vstack([self.first, X[: self.n_missing]])
         if len(self.first) == self.n_samples:
-            self.edges = np.stack([self._edges(values) for values in self.first.T])
-            self.first = self.first[:0].copy()
-            self.is_fixed = True
+            self.fix(self.first)
+
+    def fix(self, X):
+        """Fix the edges, by the values of these rows."""
+        self.edges = np.stack([self._edges(values) for values in X.T])
+        self.first = self.first[:0].copy()
+        self.is_fixed = True
 
     def _edges(self, values):
         """Return the edges of a feature, from its first values."""

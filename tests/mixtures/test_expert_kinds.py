@@ -10,9 +10,11 @@ from support.tables import KINDS, table
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
     ScInOLClassifier,
 )
+from sklearn_scinol.mixtures import default_experts
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 
@@ -74,6 +76,33 @@ def test_unknown_kinds(exclude):
     words = "'exclude' parameter of HedgeClassifier must have names among .*'pools'"
     with pytest.raises(ValueError, match=words):
         kinds_of(*rows(3), exclude=exclude)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mixture", [HedgeClassifier, HedgeRegressor])
+def test_epochs_have_neighbors_among_all_rows(mixture, monkeypatch):
+    """Seen before: the last 1,000 rows of the first epoch, and the held-out ones."""
+    X, y = rows(n=1500)
+    others = "second_order", "random_features", "forest", "additive"
+
+    def nearest(**parameters):
+        model = mixture(exclude=others, random_state=0, **parameters).fit(X, y)
+        return model.named_estimators_["neighbors-1"]
+
+    several = nearest(max_iter=2, tol=None)
+    assert several.window == 1500
+    # Of a row that was learned, the nearest is the row itself.
+    assert np.mean(several.predict(X) == y) > 0.99
+    assert nearest(max_iter=1, tol=None).window == 1000  # as of `partial_fit`
+    monkeypatch.setattr(default_experts, "MAX_STORED", 1200)
+    assert nearest(max_iter=2, tol=None).window == 1200
+
+
+def test_given_neighbors_keep_their_window():
+    X, y = rows(n=40)
+    nearest = OnlineKNeighborsRegressor(window=20)
+    model = HedgeRegressor([("nearest", nearest)], max_iter=2, tol=None).fit(X, y)
+    assert model.estimators_[0].window == 20
 
 
 def test_sparse_rows():

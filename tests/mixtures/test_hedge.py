@@ -734,7 +734,7 @@ def test_parameters_of_the_loss_reach_the_experts():
     for kind in "forest", "extra_trees":
         assert model.expert_kinds_[kind] == "none: forests predict means"
     above = (model.predict(X) > targets(X, 1)[:, 0]).mean()
-    assert above > 0.8
+    assert above > 0.7
 
 
 @pytest.mark.parametrize("loss", ["huber", "epsilon_insensitive", "quantile"])

@@ -173,6 +173,27 @@ def test_a_refused_chunk_changes_nothing(engine):
     assert_refused_chunks_change_nothing(CASES[0], CASES[0].make(additive=True))
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
+def test_epochs_have_bins_of_all_rows(estimator, container):
+    """Seen before: of the first rows, or with few rows of those of two epochs."""
+    X = np.random.default_rng(0).integers(0, 9, size=(40, 2)).astype(float)
+    y, c = X[:, 0] > X[:, 1], np.arange(40) % 4
+    is_mixture = estimator is HedgeClassifier
+    additive = ScInOLClassifier(additive=True)
+
+    def edges(**parameters):
+        model = estimator([("additive", additive)]) if is_mixture else additive
+        model.set_params(tol=None, shuffle=False, **parameters)
+        model.fit(container(X), y, sample_weight=c)
+        return (model.estimators_[0] if is_mixture else model)._model.bins.edges
+
+    for n_epochs, rows in (1, X[c > 0][:N_SAMPLES]), (2, X[c > 0]):
+        expected = bins.FeatureBins(2, len(rows), N_QUANTILES)
+        expected.learn(rows)
+        assert_array_equal(edges(max_iter=n_epochs), expected.edges)
+
+
 def test_features_with_up_to_two_values_have_no_codes():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=50), rng.integers(0, 2, 50), np.ones(50)])
