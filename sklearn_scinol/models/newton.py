@@ -7,14 +7,12 @@ from scipy import linalg, sparse
 
 from .._invariants import floats
 from .._shards import Shards
-from ..blocks import TargetScale
+from ..blocks import TargetScale, aligned
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.online_newton import UnitChange
 from ..transforms.moments import standardised
 from .linear import MAX_FLOAT, LinearModel
-
-CACHE_LINE = 64  # bytes
 
 
 class NewtonModel(LinearModel):
@@ -54,7 +52,7 @@ class NewtonModel(LinearModel):
 
     @arrays.setter
     def arrays(self, arrays):
-        vars(self)["arrays"] = tuple(map(_aligned, arrays))
+        vars(self)["arrays"] = tuple(map(aligned, arrays))
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -287,18 +285,6 @@ class NewtonModel(LinearModel):
                 covariances *= noise[:, np.newaxis, np.newaxis]
             factors = np.clip(np.outer(factors, factors), -MAX_FLOAT, MAX_FLOAT)
             return np.clip(factors * covariances, -MAX_FLOAT, MAX_FLOAT)
-
-
-def _aligned(array):
-    """Return the array aligned to a cache line, which makes a pass a fifth faster."""
-    if array.__array_interface__["data"][0] % CACHE_LINE == 0:
-        return array
-    buffer = np.empty(array.nbytes + CACHE_LINE, np.uint8)
-    start = -buffer.ctypes.data % CACHE_LINE
-    aligned = buffer[start : start + array.nbytes].view(array.dtype)
-    aligned = aligned.reshape(array.shape)
-    aligned[:] = array
-    return aligned
 
 
 def _inverse(deviation):

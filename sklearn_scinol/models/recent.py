@@ -11,6 +11,7 @@ from ..blocks import (
     LANES,
     SIDE_BY_SIDE,
     Recent,
+    aligned,
     as_read_only,
     in_lanes,
     stored_rows,
@@ -113,7 +114,7 @@ class RecentRows(Part):
         """Make room for rows."""
         n_more = self._n_blocks(int(self.n_rows[0]) + n_rows) - len(self.rows)
         if n_more > 0:
-            self.rows = _padded(self.rows, n_more)
+            self.rows = aligned(_padded(self.rows, n_more))
             for name in "features", "targets", "weights":
                 slots = _padded(getattr(self, name), n_more * SIDE_BY_SIDE)
                 setattr(self, name, slots)

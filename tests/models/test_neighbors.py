@@ -168,7 +168,7 @@ def test_memory_grows_with_the_rows(estimator, engine):
     models = [
         estimator(window=window).partial_fit(X, y, **kind) for window in (10**12, 300)
     ]
-    for model, n_slots in zip(models, (512, 384), strict=True):
+    for model, n_slots in zip(models, (512, 320), strict=True):
         recent = model._model.memory
         assert recent.rows.nbytes == n_slots * X.shape[1] * 4
         assert recent.features.nbytes == 0

@@ -4,10 +4,15 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numba.np import arrayobj
 
 from ... import _portable
 from ...blocks import LANES, SIDE_BY_SIDE
 from .compiling import STRICT, compiled, runs_loop
+from .substitutes import compiles
 
 #: Bits of a key below the bits of the distance.
 KEY_BITS = 32
@@ -18,7 +23,10 @@ BITS_OF_INFINITY = 0x7F800000
 NO_KEY = BITS_OF_INFINITY << KEY_BITS
 
 #: Features after which rows that are all too far away are given up.
-FEATURES_AT_ONCE = 8
+FEATURES_AT_ONCE = 16
+
+#: Rows whose distances are a vector, and the type of bits that stand for a block.
+LANES, BITS = 16, ir.IntType(SIDE_BY_SIDE)
 
 
 class Room(NamedTuple):
@@ -139,10 +147,11 @@ def find_nearest(recent, room, n_stored, next_slot):
         start = place if visit == n_blocks else 0
         stop = min(SIDE_BY_SIDE, n_stored - block * SIDE_BY_SIDE)
         stop = place if visit == 0 else stop
-        if stop <= start or not are_near(recent.rows, block, room, bound):
-            continue
-        for i in range(stop - 1, start - 1, -1):
-            if bits[i] < bound:
+        near = near_rows(recent.rows, block, room, bound) if start < stop else 0
+        while near != 0:
+            i = highest(near)
+            near ^= 1 << i
+            if start <= i < stop and bits[i] < bound:
                 order = visit * SIDE_BY_SIDE + SIDE_BY_SIDE - 1 - i
                 key, at = np.int64(bits[i]) << KEY_BITS | order, last
                 while at > 0 and nearest[at - 1] > key:
@@ -184,34 +193,96 @@ def sort_in(room, k, slot, key):
     nearest[at], slots[at] = key, slot
 
 
-def are_near(rows, block, room, bound):
-    """Compute squared distances of a block of rows; stop if all are out of bound.
+def near_rows(rows, block, room, bound):
+    """Compute squared distances of a block of rows; return bits of those in bound.
 
-    Sums of squares never fall, not even when rounded.
+    Sums of squares never fall, not even when rounded: if all rows are out of bound,
+    features are left.
     """
-    row, distances, bits = room.row, room.distances, room.bits
+    row, distances = room.row, room.distances
     for i in range(SIDE_BY_SIDE):
         distances[i] = 0.0
-    n_near, j = 1, 0
-    while n_near > 0 and j < row.size:
-        end = min(j + FEATURES_AT_ONCE, row.size)
-        while j + 4 <= end:
-            x0, x1, x2, x3 = row[j], row[j + 1], row[j + 2], row[j + 3]
-            for i in range(SIDE_BY_SIDE):
-                a0, a1 = rows[block, j, i] - x0, rows[block, j + 1, i] - x1
-                a2, a3 = rows[block, j + 2, i] - x2, rows[block, j + 3, i] - x3
-                distances[i] = distances[i] + a0 * a0 + a1 * a1 + a2 * a2 + a3 * a3
-            j += 4
-        while j < end:
-            x0 = row[j]
-            for i in range(SIDE_BY_SIDE):
-                a0 = rows[block, j, i] - x0
-                distances[i] += a0 * a0
-            j += 1
-        n_near = 0
-        for i in range(SIDE_BY_SIDE):
-            n_near += bits[i] < bound
-    return n_near > 0
+    near, first = -1, 0
+    while near != 0 and first < row.size:
+        end = min(first + FEATURES_AT_ONCE, row.size)
+        near = add_squares(rows, block, first, end, row, distances, bound)
+        first = end
+    return near
+
+
+def add_squares(rows, block, first, end, row, distances, bound):
+    """Add squares of some features to distances; return bits of those below a bound."""
+    deviations = rows[block, first:end] - row[first:end, np.newaxis]
+    for squares in deviations * deviations:
+        distances += squares
+    near = np.packbits(distances.view(np.int32) < bound, bitorder="little")
+    return int.from_bytes(near.tobytes(), "little")
+
+
+@compiles(add_squares)
+@intrinsic
+def _add_squares(typing_context, rows, block, first, end, row, distances, bound):
+    def codegen(context, builder, signature, arguments):
+        kinds = dict(enumerate(signature.args))
+        rows, row, distances = (
+            arrayobj.make_array(kinds[i])(context, builder, arguments[i])
+            for i in (0, 4, 5)
+        )
+        _, block, first, end, _, _, bound = arguments
+        n_features, bits = cgutils.unpack_tuple(builder, rows.shape)[1], BITS(0)
+        start = builder.mul(block, builder.mul(n_features, BITS(SIDE_BY_SIDE)))
+        stored, sums = builder.gep(rows.data, [start]), []
+        for lane in range(0, SIDE_BY_SIDE, LANES):
+            total = builder.load(_vector(builder, distances.data, BITS(lane)), align=4)
+            sums.append(cgutils.alloca_once_value(builder, total))
+        with cgutils.for_range_slice(builder, first, end, BITS(1)) as (j, _):
+            x = _repeated(builder, builder.load(builder.gep(row.data, [j])))
+            at = builder.mul(j, BITS(SIDE_BY_SIDE))
+            for k, total in enumerate(sums):
+                place = builder.add(at, BITS(k * LANES))
+                other = builder.load(_vector(builder, stored, place), align=4)
+                deviation = builder.fsub(other, x)
+                square = builder.fmul(deviation, deviation)
+                builder.store(builder.fadd(builder.load(total), square), total)
+        bounds = _repeated(builder, bound)
+        for k, total in enumerate(sums):
+            total, lane = builder.load(total), BITS(k * LANES)
+            builder.store(total, _vector(builder, distances.data, lane), align=4)
+            near = builder.icmp_signed("<", builder.bitcast(total, bounds.type), bounds)
+            near = builder.zext(builder.bitcast(near, ir.IntType(LANES)), BITS)
+            bits = builder.or_(bits, builder.shl(near, lane))
+        return bits
+
+    return types.int64(rows, block, first, end, row, distances, bound), codegen
+
+
+def _vector(builder, numbers, i):
+    """Return a pointer to single-precision numbers from place `i` on, as a vector."""
+    vector = ir.VectorType(ir.FloatType(), LANES).as_pointer()
+    return builder.bitcast(builder.gep(numbers, [i]), vector)
+
+
+def _repeated(builder, number):
+    """Return a vector of one number."""
+    none = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+    vector = builder.insert_element(none, number, ir.IntType(32)(0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(vector, none, places)
+
+
+def highest(bits):
+    """Return the place of the highest bit."""
+    return bits.bit_length() - 1
+
+
+@compiles(highest)
+@intrinsic
+def _highest(typing_context, bits):
+    def codegen(context, builder, signature, arguments):
+        n_zeros = builder.ctlz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.sub(BITS(63), n_zeros)
+
+    return types.int64(types.int64), codegen
 
 
 def add_votes(recent, room, n_found, votes):
