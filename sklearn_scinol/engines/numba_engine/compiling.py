@@ -8,6 +8,7 @@ from types import FunctionType
 
 import numba
 import numpy as np
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.extending import register_jitable
 
 from ... import _portable
@@ -28,14 +29,33 @@ from .flattening import (
 from .sharing import ClaimedElsewhere, compiling
 from .unowned import without_owner
 
-# All flags of "fast math" except those that exclude NaN and infinity.
-OPTIONS = {
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "arcp", "nsz"},
+# Numba's passes for what flat functions do not have: closures, overloads to inline,
+# branches that are never taken, array expressions. Theirs are variables of one type, so
+# that they need no other form than the one in which they are written.
+UNNEEDED = {
+    *("WithLift", "InlineClosureLikes", "RewriteSemanticConstants", "DeadBranchPrune"),
+    *("RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables"),
+    *("FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass"),
+    *("ReconstructSSA", "InlineOverloads", "NopythonRewrites"),
 }
 
+
+class FlatCompiler(CompilerBase):
+    """Numba's compiler, without passes that flat functions do not need."""
+
+    def define_pipelines(self):
+        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        kept = [each for each in pipeline.passes if each[0].__name__ not in UNNEEDED]
+        pipeline.passes, pipeline._finalized = kept, False
+        pipeline.finalize()
+        return [pipeline]
+
+
 # For code whose operations must keep their order.
-STRICT = {"error_model": "numpy", "fastmath": False}
+STRICT = {"error_model": "numpy", "fastmath": False, "pipeline_class": FlatCompiler}
+
+# All flags of "fast math" except those that exclude NaN and infinity.
+OPTIONS = STRICT | {"fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
 # Functions that a loop calls become part of it at last. Otherwise references to each
 # array that goes in are counted up and down again, which takes as long as a short row.
