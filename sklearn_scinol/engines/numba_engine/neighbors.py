@@ -25,8 +25,8 @@ NO_KEY = BITS_OF_INFINITY << KEY_BITS
 #: Features after which rows that are all too far away are given up.
 FEATURES_AT_ONCE = 16
 
-#: Rows whose distances are a vector, and the type of bits that stand for a block.
-LANES, BITS = 16, ir.IntType(SIDE_BY_SIDE)
+#: Type of bits that stand for the rows of a block.
+BITS = ir.IntType(SIDE_BY_SIDE)
 
 
 class Room(NamedTuple):
