@@ -247,44 +247,20 @@ class Engine(Protocol):
             no row is stored.
         """
 
-    def learn_forest(self, learn_rows, nodes, trees, *arguments):
-        """Predict rows by a forest, each before it is learned.
+    def run_loop(self, loop, *arguments):
+        """Run a loop over rows that a module of ``learners`` has as it stands.
 
         Parameters
         ----------
-        learn_rows : callable
-            That of ``learners.mondrian_tree`` or ``learners.extra_tree``.
-        nodes : NodeFrequencies or NodeMeans
-            How nodes predict.
-        trees : MondrianTree or ExtraTree
-            All trees of a forest. Changed.
+        loop : callable
+            Compiled for the types of the first arguments that it gets, one for each
+            type of the first of them.
         *arguments
-            Further arguments of `learn_rows`.
 
         Returns
         -------
-        stop : int
-            Where to start again once there is room for a row, if its log says so.
-        """
-
-    def learn_labels(self, counts, targets, weights, kept, prior, out):
-        """Predict rows by running shares of labels, each before it is learned.
-
-        Parameters
-        ----------
-        counts : ndarray of shape (n_outputs + 1,)
-            Numbers of rows that are remembered: of each class, or with each label; and
-            of all. Changed.
-        targets : ndarray of shape (n, 1 or n_outputs)
-            Indices of classes; or for each output whether a row has it, 1 or 0.
-        weights : RowWeights
-            Rows of weight 0 are only predicted.
-        kept : float
-            Share of earlier rows that each row leaves.
-        prior : float
-            Number of rows that each class has in advance.
-        out : ndarray of shape (n, n_outputs)
-            Filled with probabilities of classes, or with odds of labels.
+        result : object
+            What the loop returns.
         """
 
     def learn_error_sizes(self, sizes, errors, weights, out):

@@ -9,9 +9,29 @@ With n the sum of these, a class has the probability :math:`(n_k + \alpha) / (n 
 K)`, as if each class had :math:`\alpha` rows in advance.
 """
 
+from .._portable import exact
 
+
+@exact
 def learn_rows(counts, targets, weights, kept, prior, out):
-    """Predict rows, each before it is learned; see :meth:`Engine.learn_labels`."""
+    """Predict rows, each before it is learned.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_outputs + 1,)
+        Numbers of rows that are remembered: of each class, or with each label; and of
+        all. Changed.
+    targets : ndarray of shape (n, 1 or n_outputs)
+        Indices of classes; or for each output whether a row has it, 1 or 0.
+    weights : RowWeights
+        Rows of weight 0 are only predicted.
+    kept : float
+        Share of earlier rows that each row leaves.
+    prior : float
+        Number of rows that each class has in advance.
+    out : ndarray of shape (n, n_outputs)
+        Filled with probabilities of classes, or with odds of labels.
+    """
     n_outputs = out.shape[1]
     has_codes = targets.shape[1] < n_outputs
     for r in range(out.shape[0]):

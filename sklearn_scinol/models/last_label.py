@@ -6,6 +6,7 @@ from scipy import sparse
 from .._invariants import floats, is_number
 from .._state import as_writable
 from ..blocks import DenseRows
+from ..learners.label_shares import learn_rows
 from ..transforms.features import FeatureTransform
 from ..transforms.ranges import MAX_VALUE, OutOfRange
 from .forest import PRIOR_ROWS
@@ -69,7 +70,7 @@ class LastLabelModel(LocalModel):
             prior = PRIOR_ROWS / (self.n_outputs if self.loss.joint else 2)
         found, kept = np.empty((len(y), self.n_outputs)), 1.0 - self.forgetting
         counts = as_writable(self.counts, "C")
-        engine.learn_labels(counts, y, block.weights, kept, prior, found)
+        engine.run_loop(learn_rows, counts, y, block.weights, kept, prior, found)
         return [found]
 
     def _decision(self, found):

@@ -128,7 +128,7 @@ class Forest(RecordsChanges):
             log = self._room_for_log(True)
             engine.run(self._begin, log)
             arguments = nodes, self._trees(), *block, log, out, 0
-            engine.learn_forest(self._learn_rows, *arguments)
+            engine.run_loop(self._learn_rows, *arguments)
             engine.run(self._end, log)
             engine.run(_check_room, log)
             return out
@@ -137,7 +137,7 @@ class Forest(RecordsChanges):
             log = self._room_for_log(weights.given.any() and self._is_recorded)
             arguments = nodes, self._trees(), *block, log, out, start
             self._begin(log)
-            start = engine.learn_forest(self._learn_rows, *arguments)
+            start = engine.run_loop(self._learn_rows, *arguments)
             self._end(log)
             is_done = not log.counts[IS_FULL]
             if not is_done:

@@ -17,10 +17,9 @@ from numpy import stack
 
 from ...blocks import run
 from .combination import learn_combination
-from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends
-from .labels import learn_labels
 from .learning import learn_rows
+from .loops import run_loop
 from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix

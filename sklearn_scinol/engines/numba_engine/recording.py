@@ -12,8 +12,7 @@ from ...blocks import CSRRows
 from . import learning
 from .bound import joined
 from .compiling import compiled
-from .forest import learn_forest
-from .labels import learn_labels
+from .loops import run_loop
 from .losses import compute_losses
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
@@ -77,12 +76,11 @@ class Recorder:
     compute_losses = recorded(compute_losses)
     count_below = recorded(count_below, runs_now=True)
     fourier_features = recorded(fourier_features)
-    learn_forest = recorded(learn_forest)
-    learn_labels = recorded(learn_labels)
     learn_neighbors = recorded(learn_neighbors)
     learn_pool = recorded(learn_pool)
     learn_rounds = recorded(learn_rounds)
     mix = recorded(mix)
+    run_loop = recorded(run_loop)
     standardise = recorded(standardise)
     transform_rows = recorded(transform_rows)
     transform_targets = recorded(transform_targets)

@@ -1,12 +1,11 @@
 """The loops in NumPy: a row at a time, all coordinates and outputs at once."""
 
+import numpy as np
 from numpy import stack
 
 from ..._portable import inverse
 from ...blocks import run
-from ...learners.label_shares import learn_rows as learn_labels
 from .combination import learn_combination
-from .forest import learn_forest
 from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows
 from .losses import compute_losses, norm
@@ -40,3 +39,8 @@ Recorder = None
 
 #: See :class:`Engine`. Nothing is compiled.
 share_compiling = None
+
+
+def run_loop(loop, *arguments):
+    with np.errstate(all="ignore"):
+        return loop(*arguments)
