@@ -13,7 +13,8 @@ from ..views import dense_view_of
 
 # Maximum numbers of features for experts of each kind.
 MAX_ADDITIVE = 64
-MAX_SECOND_ORDER = 128
+MAX_SECOND_ORDER = 256
+MAX_SPARSE_SECOND_ORDER = 128
 MAX_FOURIER = 4096
 MAX_FOURIER_IN_REGRESSION = 64  # targets have moments as well
 MAX_NEIGHBORS = 4096
@@ -27,6 +28,9 @@ MAX_NODES = 2**13
 # not, and maximum number of their entries.
 SHORT_WINDOW, WINDOW = 512, 2048
 MAX_ENTRIES = 2**20
+
+# Maximum number of features with a covariance for each class, and one that forgets.
+MAX_COVARIANCES = 128
 
 # Maximum number of features of rows that are not wide. Of a wide row no feature should
 # decide, so that values are clipped.
@@ -99,7 +103,7 @@ class Kinds(NamedTuple):
     is_regression: bool
     is_sparse: bool
     is_of_table: bool  # one of two views
-    is_wide: bool
+    n_features: int
     has_bounded_slope: bool  # ScInOL needs it
     last_label: bool = False  # in classification
 
@@ -186,14 +190,33 @@ DEFAULT_EXPERTS = (
         {**CONSTANT, "moment_forgetting": 0.03, "beta": 1 / 32},
         is_used=lambda kinds: kinds.is_sparse,
     ),
-    DefaultExpert("newton", "newton", {}, "second_order"),
-    DefaultExpert("newton-forgetting", "newton", FORGETTING, "second_order"),
+    DefaultExpert(
+        "newton",
+        "newton",
+        {},
+        "second_order",
+        lambda kinds: kinds.n_features <= MAX_COVARIANCES or kinds.is_regression,
+    ),
+    DefaultExpert(
+        "newton",
+        "newton",
+        {"shared_covariance": True},
+        "second_order",
+        lambda kinds: kinds.n_features > MAX_COVARIANCES and not kinds.is_regression,
+    ),
+    DefaultExpert(
+        "newton-forgetting",
+        "newton",
+        FORGETTING,
+        "second_order",
+        lambda kinds: kinds.n_features <= MAX_COVARIANCES,
+    ),
     DefaultExpert(
         "fourier-0.5-wide",
         "newton",
         WIDE_FOURIER,
         "random_features",
-        lambda kinds: kinds.is_wide,
+        lambda kinds: kinds.n_features > MAX_NARROW,
         bandwidth=0.5,
     ),
     DefaultExpert(
@@ -201,7 +224,7 @@ DEFAULT_EXPERTS = (
         "newton",
         {},
         "random_features",
-        lambda kinds: not kinds.is_wide,
+        lambda kinds: kinds.n_features <= MAX_NARROW,
         bandwidth=1.0,
     ),
     DefaultExpert(
@@ -209,7 +232,10 @@ DEFAULT_EXPERTS = (
         "newton",
         FORGETTING,
         "random_features",
-        lambda kinds: not (kinds.is_regression or kinds.is_of_table or kinds.is_wide),
+        lambda kinds: (
+            kinds.n_features <= MAX_NARROW
+            and not (kinds.is_regression or kinds.is_of_table)
+        ),
         bandwidth=0.25,
     ),
     DefaultExpert(
@@ -306,7 +332,7 @@ def _experts(mixture, loss, X, view="", prefix=""):
         if "window" in expert.parameters:
             largest = max(MAX_ENTRIES // X.shape[1], MAX_ROWS)
             parameters["window"] = min(expert.parameters["window"], largest)
-        if expert.kind == "neighbors" and kinds.is_wide:
+        if expert.kind == "neighbors" and kinds.n_features > MAX_NARROW:
             parameters |= WIDE_NEIGHBORS
         if expert.bandwidth is not None:
             made = _random_features(mixture, expert.bandwidth, X.shape[1])
@@ -369,7 +395,8 @@ def _kinds(mixture, loss, X, is_of_table):
 
     few_classes = at_most(MAX_CLASSES, n_classes, "classes")
     is_dense = not is_sparse, "rows are sparse"
-    decide("second_order", at_most(MAX_SECOND_ORDER), few_classes)
+    max_second_order = MAX_SPARSE_SECOND_ORDER if is_sparse else MAX_SECOND_ORDER
+    decide("second_order", at_most(max_second_order), few_classes)
     decide(
         "random_features",
         is_dense,
@@ -397,7 +424,7 @@ def _kinds(mixture, loss, X, is_of_table):
         is_regression=not is_classifier(mixture),
         is_sparse=is_sparse,
         is_of_table=is_of_table,
-        is_wide=d > MAX_NARROW,
+        n_features=d,
         has_bounded_slope=bool(np.isfinite(loss.lipschitz)),
     )
     return kinds, reasons

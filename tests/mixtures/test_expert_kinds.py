@@ -48,7 +48,7 @@ def names(value):
             3,
             {"loss": "squared_hinge"},
         ),
-        ("second_order", "more than 128 features", 129, {}),
+        ("second_order", "more than 256 features", 257, {}),
         ("second_order", "excluded", 3, {"exclude": ["second_order"]}),
         ("random_features", "more than 4096 features", 4097, {}),
         ("neighbors", "more than 4096 features", 4097, {}),
@@ -63,8 +63,14 @@ def test_reasons(kind, reason, n_features, parameters):
 
 
 def test_wide_rows():
+    X, y = rows(129)
+    found = kinds_of(X, y)
+    assert found["second_order"] == "no-features, newton"
+    found = kinds_of(sparse.csr_array(X), y)
+    assert found["second_order"] == "none: more than 128 features"
     X, y = rows(65)
     found = kinds_of(X, y)
+    assert found["second_order"] == "no-features, newton, newton-forgetting"
     assert found["random_features"] == "fourier-0.5-wide"
     assert found["neighbors"] == "neighbors-1, neighbors-3, neighbors-10"
     found = HedgeRegressor().partial_fit(X, y).expert_kinds_
