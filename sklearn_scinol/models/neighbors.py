@@ -105,4 +105,8 @@ class NeighborsModel(LocalModel):
         yield "n_neighbors is a number of rows", is_count(self.n_neighbors, 1)
         yield "window is a number of rows", is_count(self.memory.window, 1)
         yield "n_candidates is a number of rows", is_count(self.n_candidates)
+        has_features = self.memory.n_features == self.n_features
+        yield "memory has n_features features", has_features
+        has_signs = self.memory.has_signs == (self.n_candidates > 0)
+        yield "memory has signs for candidates", has_signs
         yield "largest >= 1", self.largest >= 1.0

@@ -78,13 +78,17 @@ class RecentRows(Part):
     def _clear(self, n_features, n_blocks=0):
         """Store zeros, of so many features."""
         self.n_features = n_features
-        n_stored, n_groups = n_features, 0
+        rows, features = self._shapes(n_blocks)
+        self.rows = np.zeros(rows, self.rows.dtype)
+        self.features = np.zeros(features, np.float32)
+
+    def _shapes(self, n_blocks):
+        """Return the shapes of `rows` and `features`."""
+        n_stored, n_groups = self.n_features, 0
         if self.has_signs:
-            n_stored, n_groups = N_SIGNS, -(-n_features // LANES)
-        n_slots = n_blocks * SIDE_BY_SIDE
-        shape = n_blocks, n_stored, SIDE_BY_SIDE
-        self.rows = np.zeros(shape, self.rows.dtype)
-        self.features = np.zeros((n_slots, n_groups, LANES), np.float32)
+            n_stored, n_groups = N_SIGNS, -(-self.n_features // LANES)
+        rows = n_blocks, n_stored, SIDE_BY_SIDE
+        return rows, (n_blocks * SIDE_BY_SIDE, n_groups, LANES)
 
     def learn(self, engine, rows, targets, weights, query):
         """Predict rows in order, each from those before; see the engine's function."""
@@ -246,10 +250,10 @@ class RecentRows(Part):
         n_blocks = self._n_blocks(int(self.n_rows[0]))
         yield "rows are of floats", self.rows.dtype in (np.float32, np.float64)
         yield "features have single precision", self.features.dtype == np.float32
-        expected = copy(self)
-        expected._clear(self.n_features, n_blocks)
-        for name in "rows", "features":
-            values, shape = getattr(self, name), getattr(expected, name).shape
+        yield "n_features is a number of features", is_count(self.n_features, 1)
+        shapes = zip(("rows", "features"), self._shapes(n_blocks), strict=True)
+        for name, shape in shapes:
+            values = getattr(self, name)
             yield f"{name} have shape {shape}", values.shape == shape
             yield from finite(name, values)
         n_slots = n_blocks * SIDE_BY_SIDE

@@ -69,6 +69,12 @@ CHANGES = {
         lambda a: a._replace(n_used=a.n_used + 100),
     ),
     "columns": ("table", "1.n_features_in_", lambda _: 2**40),
+    "candidates": (
+        "neighbors-candidates",
+        "_model.memory.features",
+        lambda a: a[:, :, :-1].copy(),
+    ),
+    "signs": ("neighbors-candidates", "_model.memory.n_features", lambda _: 2**40),
     "no-steps": ("table", "steps", lambda _: []),
     "odd-steps": ("table", "steps", lambda steps: [*steps, steps[0][:1]]),
     "unit": (
