@@ -241,8 +241,12 @@ class OnlineEstimator(
             if schedule.shuffle:
                 rows = len(chunk) if training is None else training
                 order = random_state.permutation(rows)
-            is_repeated = bool(self.loss_curve_)
-            for _ in self._learn(chunk, order, is_repeated, not is_repeated):
+            is_first = not self.loss_curve_
+            if is_first and schedule.max_iter > 1:
+                learned = self._learn_first(chunk, order, random_state)
+            else:
+                learned = self._learn(chunk, order, not is_first, is_first)
+            for _ in learned:
                 pass
             self.n_iter_ = len(self.loss_curve_)
             curve, report = self.loss_curve_, f"mean loss {self.loss_curve_[-1]:.6g}"
@@ -430,6 +434,10 @@ class OnlineEstimator(
         yield from self._learn_rows(chunk, order, is_repeated, are_new)
         rows = slice(None) if order is None else order
         self._record_call(loss_before, chunk.total_weight(rows))
+
+    def _learn_first(self, chunk, order, random_state):
+        """Learn from new rows, as :meth:`_learn`, in the first of several epochs."""
+        return self._learn(chunk, order)
 
     def _configured_model(self):
         """Return the model, told the parameters that change none of its numbers."""

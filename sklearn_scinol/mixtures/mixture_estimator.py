@@ -52,6 +52,11 @@ EXCLUDABLE = *KINDS, "pools"
 # Maximum number of experts of a pool.
 MAX_POOLED = 64
 
+# In the first of several epochs, the number of rows after which experts repeat all rows
+# so far, and again each time there are twice as many; and how often they do.
+N_BEFORE_REPEATS = 256
+N_REPEATS = 3
+
 
 class MixtureEstimator(Additive, _BaseComposition):
     """Base of the estimators of mixtures: experts, their weights, and how they mix.
@@ -162,6 +167,26 @@ class MixtureEstimator(Additive, _BaseComposition):
         if self.estimators is None:
             store_rows(self.estimators_, len(chunk))
         super()._look_ahead(chunk)
+
+    def _learn_first(self, chunk, order, random_state):
+        """Learn from new rows; repeat those so far each time these have doubled.
+
+        So weights and pools learn from experts that have had epochs, on rows that are
+        new to them.
+        """
+        order = np.arange(len(chunk)) if order is None else order
+        model, start, stop, loss = self._model, 0, N_BEFORE_REPEATS, 0.0
+        while start < len(order):
+            loss_before = model.cumulative_loss
+            yield from self._learn_rows(chunk, order[start:stop], start > 0)
+            loss += model.cumulative_loss - loss_before
+            seen = order[:stop]
+            for _ in range(N_REPEATS if stop < len(order) else 0):
+                again = random_state.permutation(seen) if self.shuffle else seen
+                yield from self._learn_rows(chunk, again, True, False)
+            start, stop = stop, 2 * stop
+        loss_before = model.cumulative_loss - loss
+        self._record_call(loss_before, chunk.total_weight(order))
 
     @property
     def _experts_add_classes(self):

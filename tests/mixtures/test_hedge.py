@@ -593,6 +593,33 @@ def test_fit_is_partial_fit(problem, engine):
     assert_identical(learned(refitted), learned(fitted))
 
 
+def test_weights_learn_from_experts_that_have_had_epochs(engine, monkeypatch):
+    monkeypatch.setattr(mixture_estimator, "N_BEFORE_REPEATS", 10)
+    monkeypatch.setattr(mixture_estimator, "N_REPEATS", 2)
+    X = np.random.default_rng(0).normal(size=(35, 3))
+    y, c = (X[:, 0] > 0).astype(int), weights(35)
+    model = HedgeClassifier(
+        [("scinol2", ScInOLClassifier())],
+        exclude=["pools"],
+        max_iter=2,
+        tol=None,
+        early_stopping=False,
+        shuffle=False,
+    ).fit(X, y, c)
+    expert, lost = ScInOLClassifier(), 0.0
+    for start, stop, n_repeats in (0, 10, 2), (10, 20, 2), (20, 35, 1):
+        new, before = slice(start, stop), getattr(expert, "cumulative_loss_", 0.0)
+        expert.partial_fit(X[new], y[new], [0, 1], c[new])
+        lost += expert.cumulative_loss_ - before
+        for _ in range(n_repeats):  # the last one is the second epoch
+            expert.partial_fit(X[:stop], y[:stop], sample_weight=c[:stop])
+    assert_allclose(model.expert_losses_, [lost])
+    assert_allclose(model.loss_curve_[0], lost / c.sum())
+    assert_allclose(model.decision_function(X), expert.decision_function(X))
+    assert model.n_samples_seen_ == expert.n_samples_seen_
+    assert len(model.loss_curve_) == 2
+
+
 @pytest.mark.cases(1)
 @of_each_kind
 def test_rows_of_weight_zero(problem, engine):
