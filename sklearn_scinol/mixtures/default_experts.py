@@ -345,11 +345,11 @@ def _experts(mixture, loss, X, view="", prefix=""):
     ]
 
 
-def store_rows(experts, n_rows):
-    """Let experts store all of so many rows, or the last `MAX_STORED` of them."""
+def store_repeated_rows(experts):
+    """Let experts store as many rows as they may of rows with several epochs."""
     for expert in experts:
         if hasattr(expert, "window"):
-            expert.window = max(expert.window, min(n_rows, MAX_STORED))
+            expert.window = MAX_STORED
 
 
 def _random_features(mixture, bandwidth, n_features):

@@ -33,7 +33,7 @@ from .default_experts import (
     MAX_CLASSES,
     FoundKind,
     default_experts,
-    store_rows,
+    store_repeated_rows,
 )
 from .display import ExpertWeightsDisplay
 from .mixture_model import MixtureModel
@@ -165,7 +165,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def _look_ahead(self, chunk):
         if self.estimators is None:
-            store_rows(self.estimators_, len(chunk))
+            store_repeated_rows(self.estimators_)
         super()._look_ahead(chunk)
 
     def _learn_first(self, chunk, order, random_state):
