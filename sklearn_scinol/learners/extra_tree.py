@@ -132,10 +132,11 @@ class VarianceGain(NamedTuple):
         room.sizes[0] = n_targets
         for k in range(n_targets):
             mean = total = 0.0
+            first = recent.targets[room.slots[0], k]
+            for i in range(n):  # exact if all are equal
+                mean += (recent.targets[room.slots[i], k] - first) / n
             for i in range(n):
-                mean += recent.targets[room.slots[i], k] / n
-            for i in range(n):
-                deviation = recent.targets[room.slots[i], k] - mean
+                deviation = recent.targets[room.slots[i], k] - first - mean
                 room.values_of[k, i] = deviation
                 total += deviation * deviation
             room.totals[k] = total

@@ -259,7 +259,8 @@ class RecentRows(Part):
         n_slots = n_blocks * SIDE_BY_SIDE
         yield from floats("weights", self.weights, (n_slots,))
         yield "weights are positive", self.weights[self.latest] > 0.0
-        yield from floats("targets", self.targets, (n_slots, *self.targets.shape[1:2]))
+        n_targets = max(self.targets.shape[1], 1)
+        yield from floats("targets", self.targets, (n_slots, n_targets))
         if self.n_classes:
             codes = self.targets
             yield "targets are classes", (codes >= 0) & (codes < self.n_classes)

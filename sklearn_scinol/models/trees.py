@@ -28,6 +28,7 @@ from ..learners.trees import (
     NODES,
     PARENT,
     RIGHT,
+    ROOT,
     ROWS,
     SAVED,
     SIZE,
@@ -332,7 +333,8 @@ class Forest(RecordsChanges):
         yield "n_features is a number of features", is_count(self.n_features, 1)
         for name in "odds", "sums":
             array = getattr(self, name)
-            yield from floats(name, array, (n_trees, n_slots, *array.shape[2:3]))
+            n_columns = max(array.shape[2], 1)
+            yield from floats(name, array, (n_trees, n_slots, n_columns))
         yield "numbers are of float64", self.numbers.dtype == np.float64
         yield "numbers have three columns", self.numbers.shape == (n_trees, n_slots, 3)
         if not n_slots:
@@ -530,10 +532,11 @@ class ExtraTrees(Forest):
         """Find the leaves of all rows in the window."""
         n = min(int(self.recent.n_rows[0]), self.recent.window)
         X = self.recent.at(np.arange(n))
-        for links, numbers, leaves in zip(
-            self.links, self.numbers, self.leaves, strict=True
+        roots = self.place[:, ROOT]
+        for root, links, numbers, leaves in zip(
+            roots, self.links, self.numbers, self.leaves, strict=True
         ):
-            nodes = np.zeros(n, np.intp)
+            nodes = np.full(n, root)
             while (inner := np.flatnonzero(links[nodes, LEFT] >= 0)).size:
                 of_inner = nodes[inner]
                 x = X[inner, links[of_inner, FEATURE]]
@@ -552,6 +555,12 @@ class ExtraTrees(Forest):
         other = super().with_columns(placement)
         other.recent = self.recent.with_columns(placement)
         return other
+
+    def _in_units(self, unit, scale):
+        part = super()._in_units(unit, scale)
+        part.numbers[..., NEXT_TRY] *= unit
+        part.errors = unit * self.errors
+        return part
 
     @classmethod
     def merged(cls, shards, scales):
@@ -579,6 +588,9 @@ class ExtraTrees(Forest):
         yield "rows of the window have leaves", self.leaves.shape == shape
         numbers = self.numbers[..., NEXT_TRY]
         yield "leaves try to split at positive weights", numbers >= 0.0
+        has_classes = self.recent.n_classes == self.n_classes
+        yield "rows of the window have the classes", has_classes
+        yield from self.recent.invariants()
         other = copy(self)
         other.leaves = self.leaves.copy()
         other._find_leaves()

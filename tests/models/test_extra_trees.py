@@ -203,6 +203,9 @@ def test_rows_that_say_nothing_and_rules(engine):
     model.partial_fit(X, np.ones(len(X), int), classes=[0, 1])
     assert_array_equal(model.n_nodes_, 1)
     assert_array_equal(model._model.memory.state, model._model.memory.seeds)
+    model = OnlineExtraTreesRegressor(3, penalty=0.0, random_state=0)
+    model.partial_fit(X, np.full((len(X), 2), 0.7))  # whose mean is inexact
+    assert_array_equal(model.n_nodes_, 1)
     rng = np.random.default_rng(0)
     X = rng.integers(10, size=(300, 30)).astype(float)
     y = (X[:, 3] > 4.0).astype(int)
@@ -284,6 +287,28 @@ def test_merged_trees_see_the_rows_of_all(estimator, engine):
     merged._check_state()
 
 
+@estimators
+@engines
+def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
+    """In units of the mean weight of all rows, which differs from each model's."""
+    X, y, kind = stream(estimator)
+    models = [
+        estimator(2, random_state=k).partial_fit(
+            X, y, sample_weight=np.full(len(y), 10.0**k), **kind
+        )
+        for k in range(2)
+    ]
+    merged = merge_models(models)._model.memory
+    memories = [model._model.memory for model in models]
+    for k, n in enumerate(merged.sizes):
+        own, place = memories[k // 2], k % 2
+        next_try, _, weight = merged.numbers[k, :n].T
+        before, _, own_weight = own.numbers[place, :n].T
+        assert_allclose(next_try / weight, before / own_weight, rtol=1e-12)
+        ratio = merged.errors[k, 0] / weight[0]
+        assert ratio == pytest.approx(own.errors[place, 0] / own_weight[0])
+
+
 def test_parameters():
     X, y, kind = stream(OnlineExtraTreesClassifier)
     wrong = {"n_estimators": 0, "penalty": -0.1, "window": 0, "max_nodes": 0}
@@ -292,16 +317,54 @@ def test_parameters():
             OnlineExtraTreesClassifier(**{name: value}).partial_fit(X, y, **kind)
 
 
+def other_leaf(memory):
+    memory.leaves[0, 0] = 0
+
+
+def other_class(memory):
+    memory.recent.n_classes, memory.recent.targets[0] = 9, 8.0
+
+
+def no_targets(memory):
+    memory.recent.targets = memory.recent.targets[:, :0]
+
+
+def no_odds(memory):
+    memory.odds = memory.odds[..., :0]
+
+
+def endless_window(memory):
+    memory.recent.window = 2**50
+    memory.recent.n_rows[0] = 2**50
+
+
+def circle_beside_the_root(memory):
+    """Nodes 0 and 1 are above each other, and the root is node 4."""
+    memory.place[0, :2] = 4, 5
+    memory.links[0, :4, :3] = [1, 2, 1], [0, 3, 0], [-1, -1, 0], [-1, -1, 1]
+    memory.links[0, 4, :3] = -1
+    memory.links[0, :5, 3] = 0, 0, -1, -1, -1
+
+
+@pytest.mark.parametrize(
+    ("damage", "statement"),
+    [
+        (other_leaf, "rows are in their leaves"),
+        (other_class, "rows of the window have the classes"),
+        (no_targets, "targets"),
+        (no_odds, "odds"),
+        (endless_window, "rows"),
+        (circle_beside_the_root, "rows are in their leaves"),
+    ],
+)
 @engines
-def test_a_damaged_window_is_found(engine):
+def test_damage_is_found(damage, statement, engine):
     X, y, kind = stream(OnlineExtraTreesClassifier)
     model = OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0)
     model.partial_fit(X, y, **kind)
-    memory = model._model.memory
-    leaf = memory.leaves[0, 0]
-    memory.leaves[0, 0] = 0
-    assert leaf != 0
-    with pytest.raises(AssertionError, match="rows are in their leaves"):
+    assert model.n_nodes_.min() >= 5
+    damage(model._model.memory)
+    with pytest.raises(AssertionError, match=f"expected that {statement}"):
         model._check_state()
 
 
