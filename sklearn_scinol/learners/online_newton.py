@@ -232,11 +232,10 @@ class OnlineNewton(NamedTuple):
         """Apply pending updates, and clear the row."""
         s.x[:] = 0.0
         for k in range(s.w.shape[0]):
-            apply_and_predict(self, s, k, s.x[k])
-        s.u[:] = 0.0
-        s.v[:] = 0.0
-        s.q[:] = 0.0
-        s.step[:] = 0.0
+            apply_and_predict(self, s, k, s.x[k])  # leaves zeros in u and q
+        for k in range(s.w.shape[0]):
+            copy_into(s.u[k], s.v[k])
+            s.step[k] = 0.0
 
     def weights(self, s, t):
         return s.w
