@@ -115,6 +115,11 @@ def copy_into(a, out):
     out[: a.size] = a
 
 
+def flat(array):
+    """Return all entries of a C-contiguous array, as a view."""
+    return array.ravel()
+
+
 def add_multiple(factor, a, out):
     """Add a multiple of `a` to `out`."""
     out += factor * a

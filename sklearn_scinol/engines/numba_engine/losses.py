@@ -15,7 +15,8 @@ def joint_losses(loss, y, predictions, losses):
 
 
 def separate_losses(loss, y, predictions, losses):
-    each_y, each_p, each = y.ravel(), predictions.ravel(), losses.ravel()
+    each_y, each_p = _portable.flat(y), _portable.flat(predictions)
+    each = _portable.flat(losses)
     for i in range(each.size):
         each[i] = methods.value(loss, each_y[i], each_p[i])
 

@@ -15,36 +15,27 @@ def inverse(A):
 
 
 def _invert_definite(A):
-    factor, root, inverted = np.zeros((3, *A.shape))
-    return inverted if _invert(A, factor, root, inverted) else None
+    inverted = A.copy()
+    return inverted if _sweep(inverted, np.empty(len(A))) else None
 
 
 @compiled
-def _invert(A, factor, root, inverted):
+def _sweep(A, row):
+    """Invert a symmetric matrix in place, by sweeps; return whether it is definite."""
     n, is_definite = len(A), True
+    for k in range(n):
+        for j in range(n):
+            row[j] = A[max(j, k), min(j, k)]
+        pivot = row[k]
+        is_definite &= pivot > 0.0
+        for i in range(n):
+            factor = row[i] / pivot
+            for j in range(i + 1):
+                A[i, j] -= factor * row[j]
+        for j in range(n):
+            A[max(j, k), min(j, k)] = row[j] / pivot
+        A[k, k] = -1.0 / pivot
     for i in range(n):
-        for j in range(i):
-            total = A[i, j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            factor[i, j] = total / factor[j, j]
-        total = A[i, i]
-        for k in range(i):
-            total -= factor[i, k] * factor[i, k]
-        is_definite &= total > 0.0
-        factor[i, i] = np.sqrt(total)
-    # From the rows of the factor's inverse, added up.
-    for i in range(n):
-        root[i, i] = 1.0
-        for j in range(i):
-            for k in range(j + 1):
-                root[i, k] -= factor[i, j] * root[j, k]
-        for k in range(i + 1):
-            root[i, k] /= factor[i, i]
         for j in range(i + 1):
-            for k in range(j + 1):
-                inverted[j, k] += root[i, j] * root[i, k]
-    for i in range(n):
-        for j in range(i):
-            inverted[j, i] = inverted[i, j]
+            A[i, j] = A[j, i] = -A[i, j]
     return is_definite

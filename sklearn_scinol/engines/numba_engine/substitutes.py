@@ -97,6 +97,21 @@ def copy_into(a, out):
         out[i] = a[i]
 
 
+@compiles(_portable.flat)
+@intrinsic
+def flat(typing_context, array):
+    """Return a view without an owner; `ravel` would take as long as a short loop."""
+
+    def codegen(context, builder, signature, arguments):
+        array = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
+        view = arrayobj.make_array(signature.return_type)(context, builder)
+        size, step = array.nitems, array.itemsize
+        arrayobj.populate_array(view, array.data, [size], [step], step, None)
+        return view._getvalue()
+
+    return array.copy(ndim=1)(array), codegen
+
+
 @compiles(_portable.add_multiple)
 def add_multiple(factor, a, out):
     for i in range(a.size):
