@@ -316,26 +316,21 @@ def find_rows(tree, leaf, recent, room):
     """Find the slots of the latest rows of a leaf; return how many there are."""
     leaves, slots, n = tree.leaves, room.slots, 0
     count = recent.n_rows[0]
-    n_stored, next_slot = min(count, recent.window), count % recent.window
-    # The block of the next slot comes twice: before that slot the latest are, then the
-    # oldest.
-    n_blocks = (n_stored + SIDE_BY_SIDE - 1) // SIDE_BY_SIDE
-    latest = (next_slot - 1) // SIDE_BY_SIDE if next_slot > 0 else n_blocks - 1
-    for visit in range(n_blocks + 1):
-        block = (latest - visit) % n_blocks
-        start, stop = block * SIDE_BY_SIDE, min((block + 1) * SIDE_BY_SIDE, n_stored)
-        if next_slot > 0 and visit == 0:
-            stop = next_slot
-        if visit == n_blocks:
-            start = next_slot if next_slot > 0 else stop
-        n_there = 0
+    stop, n_left = count % recent.window, min(count, recent.window)
+    while n_left > 0 and n < MAX_ROWS:
+        if stop == 0:  # the row before is in the last slot
+            stop = recent.window
+        start = max((stop - 1) // SIDE_BY_SIDE * SIDE_BY_SIDE, stop - n_left)
+        is_there = False
         for slot in range(start, stop):
-            n_there += leaves[slot] == leaf
-        if n_there > 0:
+            is_there |= leaves[slot] == leaf
+        if is_there:
             for slot in range(stop - 1, start - 1, -1):
                 if leaves[slot] == leaf and n < MAX_ROWS:
                     slots[n] = slot
                     n += 1
+        n_left -= stop - start
+        stop = start
     return n
 
 

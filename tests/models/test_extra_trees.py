@@ -2,6 +2,7 @@
 
 import math
 from copy import deepcopy
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
+from sklearn_scinol.learners.extra_tree import find_rows
 from sklearn_scinol.models.trees import code_lengths
 
 BOTH = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
@@ -112,6 +114,19 @@ def test_code_lengths_by_the_gamma_function():
             half = n_classes / 2
             assert of_class[n] == pytest.approx(math.lgamma(n + 0.5) - math.lgamma(0.5))
             assert of_all[n] == pytest.approx(math.lgamma(n + half) - math.lgamma(half))
+
+
+@pytest.mark.parametrize("window", [1, 127, 128, 129, 300])
+def test_latest_rows_of_a_leaf(window):
+    rng = np.random.default_rng(0)
+    for count in [*range(1, 5), *range(100, 700, 41), 10 * window]:
+        leaves = rng.integers(3, size=384) // 2
+        slots = np.arange(count - 1, max(count - window, 0) - 1, -1) % window
+        expected = slots[leaves[slots] == 0][:128]
+        tree, room = Mock(leaves=leaves), Mock(slots=np.zeros(128, int))
+        recent = Mock(n_rows=np.array([count]), window=window)
+        assert find_rows(tree, 0, recent, room) == expected.size
+        assert_array_equal(room.slots[: expected.size], expected)
 
 
 @pytest.mark.parametrize("kind", ["worst", "turn", "noise"])
