@@ -316,7 +316,8 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     there by default.
 
     A row takes time proportional to the depth of the trees, and whenever a leaf tries
-    to split, to the root of the number of features. Sparse rows are made dense.
+    to split, to the root of the number of features and to `window`. Sparse rows are
+    made dense.
 
     See Also
     --------
@@ -333,9 +334,9 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     each class a node has :math:`1 / 2K` rows in advance. Sample weights are divided by
     the mean of those up to the row; splits are chosen by rows, whatever their weights.
 
-    With rows of equal weight, the loss of a tree is above that of any of its prunings
-    with c nodes, inner ones and leaves that split in the tree, by at most
-    :math:`c \ln 2`.
+    With rows of equal weight, the loss of a tree is at most that of any of its prunings
+    plus :math:`\ln 2` for each node of the pruning that splits in the tree. A pruning
+    predicts by the deepest of its nodes that exists.
 
     A node takes 52 bytes, and 8 for each class; a row of the window 8 for each feature.
     :func:`merge_models` puts the trees of all models together, and keeps the latest

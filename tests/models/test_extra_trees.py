@@ -130,18 +130,23 @@ def test_latest_rows_of_a_leaf(window):
 
 
 @pytest.mark.parametrize("kind", ["worst", "turn", "noise"])
+@pytest.mark.parametrize(("n_trees", "max_nodes"), [(1, 1000), (3, 9)])
 @engines
-def test_regret_against_the_best_pruning(kind, engine):
+def test_regret_against_the_best_pruning(kind, n_trees, max_nodes, engine):
     """In hindsight, whatever the labels are; see Notes of the classifier.
 
-    A pruning predicts by its leaf, and before that exists by the node above.
+    A pruning predicts by its leaf, and before that exists by the node above. The loss
+    of a forest is at most the mean of its trees'.
     """
     rng = np.random.default_rng(0)
     X = rng.integers(5, size=(250, 2)).astype(float)
-    model = OnlineExtraTreesClassifier(1, penalty=0.0, random_state=2)
+    model = OnlineExtraTreesClassifier(
+        n_trees, penalty=0.0, max_nodes=max_nodes, random_state=2
+    )
     model.partial_fit(X[:1], [0], classes=[0, 1])
-    (tree,) = naive_trees(model, 2)
-    tree.learn(X[0].tolist(), 0)
+    trees = naive_trees(model, 2, max_nodes=max_nodes)
+    for tree in trees:
+        tree.learn(X[0].tolist(), 0)
     for n, x in enumerate(X[1:]):
         (p,) = model.predict_proba([x])
         rule = x[0] > 2.0
@@ -149,10 +154,13 @@ def test_regret_against_the_best_pruning(kind, engine):
             kind, int(rng.random() < 0.4)
         )
         model.partial_fit([x], [y])
-        tree.learn(x.tolist(), y)
-    assert model.n_nodes_[0] == tree.n_nodes > 1
+        for tree in trees:
+            tree.learn(x.tolist(), y)
+    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
+    assert model.n_nodes_.min() > 1
     # A naive node's weight has the likelihoods of the nodes above, before its birth.
-    assert model.cumulative_loss_ <= tree.root.best_pruning() + 1e-9
+    best = [tree.root.best_pruning() for tree in trees]
+    assert model.cumulative_loss_ <= np.mean(best) + 1e-9
 
 
 @pytest.mark.thorough
@@ -208,6 +216,21 @@ def test_units_of_targets(seed, engine):
         for scale in (1.0, 2.0**-60)
     ]
     assert_array_equal(said[1], 2.0**-60 * said[0])
+
+
+@engines
+def test_several_outputs(engine):
+    """Their order does not matter, nor one that never changes."""
+    X, y = data(200, 5, 2)
+
+    def said(y):
+        model = OnlineExtraTreesRegressor(3, penalty=0.5, random_state=0)
+        return model.partial_fit_predict(X, y)
+
+    assert_allclose(said(y[:, ::-1])[:, ::-1], said(y), rtol=1e-9, atol=1e-9)
+    with_constant = said(np.column_stack([y[:, 0], np.full(len(y), 0.7)]))
+    assert_allclose(with_constant[:, 0], said(y[:, 0]), rtol=1e-12)
+    assert_allclose(with_constant[1:, 1], 0.7)
 
 
 @engines
