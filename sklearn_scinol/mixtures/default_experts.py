@@ -51,7 +51,7 @@ WIDE_FOURIER = {
     **CLIPPED,
 }
 
-# Maximum number of rows to store of rows that are learned several times.
+# Maximum number of rows that neighbours store of rows that are learned several times.
 MAX_STORED = 2**13
 
 # Number of other random features.
@@ -173,12 +173,6 @@ DEFAULT_EXPERTS = (
         ),
     ),
     DefaultExpert(
-        "constant",
-        "implicit",
-        CONSTANT,
-        is_used=lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
-    ),
-    DefaultExpert(
         "constant-forgetting",
         "implicit",
         {**CONSTANT, "moment_forgetting": 0.03},
@@ -237,14 +231,6 @@ DEFAULT_EXPERTS = (
             and not (kinds.is_regression or kinds.is_of_table)
         ),
         bandwidth=0.25,
-    ),
-    DefaultExpert(
-        "fourier-1-forgetting",
-        "newton",
-        FORGETTING,
-        "random_features",
-        lambda kinds: kinds.is_regression,
-        bandwidth=1.0,
     ),
     DefaultExpert(
         "fourier-2",
@@ -346,9 +332,9 @@ def _experts(mixture, loss, X, view="", prefix=""):
 
 
 def store_repeated_rows(experts):
-    """Let experts store as many rows as they may of rows with several epochs."""
+    """Let neighbours store as many rows as they may of rows with several epochs."""
     for expert in experts:
-        if hasattr(expert, "window"):
+        if hasattr(expert, "n_neighbors"):
             expert.window = MAX_STORED
 
 

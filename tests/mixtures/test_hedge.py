@@ -729,12 +729,12 @@ def test_default_experts(mixture):
     X = rows()
     y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
     # Which there are for other numbers of features: see test_additive.py.
-    names = ["no-features", "scinol2", "constant", "constant-forgetting"]
+    names = ["no-features", "scinol2", "constant-forgetting"]
     names += ["newton", "newton-forgetting"]
     if mixture is HedgeClassifier:
         names += ["fourier-1", "fourier-0.25-forgetting"]
     else:
-        names += ["fourier-1", "fourier-1-forgetting", "fourier-2"]
+        names += ["fourier-1", "fourier-2"]
     neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
     trees = ["mondrian-forest", "extra-trees"]
     if mixture is HedgeClassifier:
