@@ -25,8 +25,8 @@ MAX_NODES = 2**16
 #: Maximum number of bounds of the first nodes of all trees: 2 GiB.
 MAX_BOUNDS = 2**28
 
-#: Smaller numbers of rows in advance make probabilities that round to 0.
-MIN_DIRICHLET = 1e-10
+#: Of numbers of rows in advance: others make probabilities that round to 0, or to none.
+DIRICHLET = [Interval(Real, 1e-10, 1e10, closed="both"), None]
 
 POSITIVE = Interval(Real, 0.0, None, closed="neither")
 
@@ -156,8 +156,8 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     step : float, default=1.0
         Factor of losses in the weights of prunings, see Notes.
     dirichlet : float, default=None
-        Number of rows that each class has in advance in each node, at least 1e-10; None
-        stands for ``0.5 / n_classes``. The literature's is 0.5.
+        Number of rows that each class has in advance in each node, from 1e-10 to 1e10;
+        None stands for ``0.5 / n_classes``. The literature's is 0.5.
 
     See Also
     --------
@@ -198,7 +198,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
 
     _parameter_constraints: dict = {
         **_MondrianForest._own_constraints,
-        "dirichlet": [Interval(Real, MIN_DIRICHLET, None, closed="left"), None],
+        "dirichlet": DIRICHLET,
         **{
             name: OnlineClassifier._parameter_constraints[name]
             for name in ("class_weight", "new_classes")

@@ -9,7 +9,7 @@ from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight
 from ..models.last_label import LastLabelModel
 from .classifier import OnlineClassifier
-from .forest import MIN_DIRICHLET
+from .forest import DIRICHLET
 from .one_pass import OnePassMixin
 
 
@@ -29,8 +29,8 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
         Share of earlier rows that each row takes away. With 1 the last label alone
         counts, with 0 all labels count alike.
     dirichlet : float, default=None
-        Number of rows that each class has in advance, at least 1e-10; None stands for
-        ``0.5 / n_classes``.
+        Number of rows that each class has in advance, from 1e-10 to 1e10; None stands
+        for ``0.5 / n_classes``.
 
     See Also
     --------
@@ -69,7 +69,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
 
     _parameter_constraints: dict = {
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
-        "dirichlet": [Interval(Real, MIN_DIRICHLET, None, closed="left"), None],
+        "dirichlet": DIRICHLET,
         **{
             name: OnlineClassifier._parameter_constraints[name]
             for name in ("class_weight", "new_classes")

@@ -18,6 +18,7 @@ from support.registry import ENGINES, compiled, seeds
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    MondrianForestClassifier,
     ScInOLClassifier,
     config_context,
     merge_models,
@@ -263,3 +264,10 @@ def test_a_mixture_knows_labels_that_take_turns():
         )
         losses.append(model.cumulative_loss_)
     assert losses[0] < 0.1 * losses[1]
+
+
+@pytest.mark.parametrize("dirichlet", [0.0, 1e-11, 1e308])
+def test_priors_of_which_probabilities_round_to_0(dirichlet):
+    for estimator in LastLabelClassifier, MondrianForestClassifier:
+        with pytest.raises(ValueError, match="The 'dirichlet' parameter"):
+            estimator(dirichlet=dirichlet).partial_fit([[0.0]], [1], classes=[0, 1, 2])
