@@ -519,12 +519,12 @@ class ExtraTrees(Forest):
         )
 
     def _undo(self, X):
-        restore_trees, errors = super()._undo(X), self.errors.copy()
+        restore_trees = super()._undo(X)
+        leaves, errors = self.leaves.copy(), self.errors.copy()
 
         def restore():
             restore_trees()
-            self.errors[:] = errors
-            self._find_leaves()
+            self.leaves[:], self.errors[:] = leaves, errors
 
         return restore
 
@@ -537,7 +537,10 @@ class ExtraTrees(Forest):
             roots, self.links, self.numbers, self.leaves, strict=True
         ):
             nodes = np.full(n, root)
-            while (inner := np.flatnonzero(links[nodes, LEFT] >= 0)).size:
+            for _ in links:  # a way through a damaged tree may have no end
+                inner = np.flatnonzero(links[nodes, LEFT] >= 0)
+                if not inner.size:
+                    break
                 of_inner = nodes[inner]
                 x = X[inner, links[of_inner, FEATURE]]
                 is_right = x > numbers[of_inner, THRESHOLD]

@@ -336,10 +336,14 @@ def test_merged_forests_unite(estimator, engine):
     expected = (110 * said[0] + 70 * said[1]) / 180
     assert_allclose(getattr(merged, method)(X), expected, rtol=1e-12)
     assert_identical(learned(merge_models(models[:1])), learned(models[0]))
-    merged.partial_fit(X, y)
-    merged._check_state()
-    swapped = merge_models(models[::-1], start=start).partial_fit(X, y)
-    assert_allclose(getattr(swapped, method)(X), getattr(merged, method)(X), rtol=1e-12)
+    swapped = merge_models(models[::-1], start=start)
+    assert_allclose(getattr(swapped, method)(X), expected, rtol=1e-12)
+    for model in merged, swapped:
+        model.partial_fit(X, y)
+        model._check_state()
+    if not hasattr(merged, "window"):  # whose rows have an order, too
+        said = [getattr(model, method)(X) for model in (merged, swapped)]
+        assert_allclose(*said, rtol=1e-12)
 
 
 @engines
