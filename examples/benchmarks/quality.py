@@ -86,6 +86,8 @@ from sklearn_scinol import (
     HedgeRegressor,
     MondrianForestClassifier,
     MondrianForestRegressor,
+    OnlineExtraTreesClassifier,
+    OnlineExtraTreesRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
@@ -333,6 +335,8 @@ def our_methods():
     yield Method("OnlineKNeighbors", partial(untuned, *neighbors, {}))
     forests = MondrianForestClassifier, MondrianForestRegressor
     yield Method("MondrianForest", partial(forest, *forests, {"random_state": 0}))
+    trees = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
+    yield Method("OnlineExtraTrees", partial(forest, *trees, {"random_state": 0}))
     yield Method("Hedge", partial(untuned, HedgeClassifier, HedgeRegressor, {}))
 
 

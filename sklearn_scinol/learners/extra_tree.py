@@ -62,7 +62,7 @@ N_THRESHOLDS = 4
 #: The column of the numbers of a node with the weight at which it tries to split.
 NEXT_TRY = 0
 
-#: Gains of less than this more count as equal: of such splits the first one is best.
+#: Gains that differ by less count as equal: of such splits the first one is best.
 MIN_DIFFERENCE = 1e-9
 
 #: Smaller shares of squared deviations count as nothing left.
@@ -306,7 +306,7 @@ def try_to_split(rule, nodes, tree, k, leaf, recent, room, log):
             other = room.drawn[i]
             j = room.order[other]
             room.order[other], room.order[i] = room.order[i], j
-    if feature >= 0 and best > rule.penalty * np.log(n_splits):
+    if feature >= 0 and best > rule.penalty * np.log(n_splits) + MIN_DIFFERENCE:
         split_leaf(nodes, tree, k, leaf, feature, threshold, recent, log)
     else:
         tree.numbers[leaf, NEXT_TRY] = GROWTH * tree.numbers[leaf, WEIGHT]

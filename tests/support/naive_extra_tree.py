@@ -110,7 +110,7 @@ class ExtraTree(Tree):
                     gain = self._gain(*sides)
                     if gain > best + 1e-9:
                         best, split = gain, (j, threshold)
-        if split is None or best <= self.penalty * math.log(n_splits):
+        if split is None or best <= self.penalty * math.log(n_splits) + 1e-9:
             return None
         return split
 

@@ -74,6 +74,9 @@ FORESTS = [
     if "n_estimators" in signature(public).parameters
 ]
 
+#: Those whose trees choose splits from rows that they store.
+EXTRA_TREES = [public for public in FORESTS if "window" in signature(public).parameters]
+
 #: Public estimators whose `fit` learns each row once.
 ONE_PASS = [public for public in PUBLIC_ESTIMATORS if issubclass(public, OnePassMixin)]
 
