@@ -15,7 +15,7 @@ GROUPS = {
     "How it learns": (
         *("algorithm", "learning_rate", "initial_wealth"),
         *("prior_scale", "forgetting", "beta", "tuning", "a", "delta", "normalizer"),
-        *("vovk", "moderate", "average"),
+        *("vovk", "moderate", "average", "shared_covariance"),
     ),
     "Scales of features and targets": (
         *("center", "scale", "moment_forgetting", "clip_ratio", "clip_deviations"),
