@@ -18,8 +18,9 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     r"""Classifier that expects the labels that came last, whatever the features are.
 
     It is a baseline for streams, on which labels often come in runs or in turns: a
-    model of the features should beat it. As an expert of :class:`HedgeClassifier`,
-    where it is by default, it adds what the last labels tell to what the features tell.
+    model of the features should beat it. As an expert of
+    :class:`~sklearn_scinol.HedgeClassifier`, where it is by default, it adds what the
+    last labels tell to what the features tell.
 
     A row costs O(n_classes).
 
@@ -34,7 +35,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
 
     See Also
     --------
-    HedgeClassifier : Mixture of experts, of which this is one.
+    sklearn_scinol.HedgeClassifier : Mixture of experts, of which this is one.
     sklearn.dummy.DummyClassifier : Predicts by the labels of all rows at once.
 
     Notes
@@ -51,9 +52,9 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     Each of several labels a row is predicted alone, as one of two classes.
 
     A prediction is for the row that comes next: all rows of a call have the same one.
-    Where labels are late, the last one is the last that came. With :func:`merge_models`
-    the numbers :math:`n_k` are means over the models by their rows, or with
-    ``forgetting=0`` sums.
+    Where labels are late, the last one is the last that came. With
+    :func:`~sklearn_scinol.merge_models` the numbers :math:`n_k` are means over the
+    models by their rows, or with ``forgetting=0`` sums.
 
     Examples
     --------
