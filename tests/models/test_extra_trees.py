@@ -58,6 +58,7 @@ def predictions(trees, X, y, c, by_pruning=False):
 # Formulas.
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("options", [{}, {"window": 30}, {"max_nodes": 6}])
 @pytest.mark.parametrize("weighted", [False, True])
@@ -79,6 +80,7 @@ def test_classes(n_classes, options, weighted, engine):
     model._check_state()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("n_features", [1, 6])
 @pytest.mark.parametrize("weighted", [False, True])
 @engines
@@ -116,6 +118,7 @@ def test_code_lengths_by_the_gamma_function():
             assert of_all[n] == pytest.approx(math.lgamma(n + half) - math.lgamma(half))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("window", [1, 127, 128, 129, 300])
 def test_latest_rows_of_a_leaf(window):
     rng = np.random.default_rng(0)
@@ -129,6 +132,7 @@ def test_latest_rows_of_a_leaf(window):
         assert_array_equal(room.slots[: expected.size], expected)
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", ["worst", "turn", "noise"])
 @pytest.mark.parametrize(("n_trees", "max_nodes"), [(1, 1000), (3, 9)])
 @engines
@@ -184,6 +188,7 @@ def test_engines_grow_the_same_trees(n_features, estimator, engine):
 # Properties.
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "increasing", [np.arctan, np.cbrt, lambda X: 2.0**70 * X, lambda X: X / 2.0**70]
 )
@@ -207,6 +212,7 @@ def test_increasing_functions_change_nothing(estimator, seed, increasing, engine
     assert_array_equal(*said)
 
 
+@pytest.mark.cases(4)
 @engines
 @seeds
 def test_units_of_targets(seed, engine):
@@ -284,6 +290,7 @@ def test_any_rows_and_weights(rows):
     model._check_state()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("cut", [29, 100])
 @estimators
 @engines
@@ -310,6 +317,7 @@ def test_a_call_that_fails_changes_nothing(cut, estimator, engine, monkeypatch):
     assert_array_equal(model._model.memory.leaves, before._model.memory.leaves)
 
 
+@pytest.mark.cases(4)
 @estimators
 @engines
 def test_merged_trees_see_the_rows_of_all(estimator, engine):
