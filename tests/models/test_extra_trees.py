@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 from support import naive_extra_tree, naive_forest
 from support.local import data, labels, stream, weights
 from support.naive import relative_to_means
-from support.registry import ENGINES, compiled, seeds
+from support.registry import ENGINES, seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -165,24 +165,6 @@ def test_regret_against_the_best_pruning(kind, n_trees, max_nodes, engine):
     # A naive node's weight has the likelihoods of the nodes above, before its birth.
     best = [tree.root.best_pruning() for tree in trees]
     assert model.cumulative_loss_ <= np.mean(best) + 1e-9
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("n_features", [1, 4, 7, 33])
-@estimators
-@compiled
-def test_engines_grow_the_same_trees(n_features, estimator, engine):
-    X, y, kind = stream(estimator, n=400, d=n_features)
-    memories = []
-    for each in engine, "numpy":
-        with config_context(engine=each):
-            model = estimator(4, random_state=0, window=200).partial_fit(X, y, **kind)
-            memories.append(model._model.memory)
-    for name in "links", "place", "state", "leaves":
-        assert_array_equal(*(getattr(memory, name) for memory in memories))
-    for name in "numbers", "odds", "sums", "errors":
-        a, b = (getattr(memory, name) for memory in memories)
-        assert_allclose(a, b, rtol=1e-9)
 
 
 # Properties.
@@ -353,6 +335,20 @@ def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
         assert_allclose(next_try / weight, before / own_weight, rtol=1e-12)
         ratio = merged.errors[k, 0] / weight[0]
         assert ratio == pytest.approx(own.errors[place, 0] / own_weight[0])
+
+
+@pytest.mark.cases(1)
+@estimators
+@engines
+def test_memory(estimator, engine):
+    """As documented: bytes of a node, and of a row of the window."""
+    X, y, kind = stream(estimator, n=100)
+    model = estimator(2, window=64, random_state=0).partial_fit(X, y, **kind)
+    memory = model._model.memory
+    of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
+    assert of_node == (3 * 8 + 52 if kind else 16 + 44)
+    assert memory.recent.rows.nbytes == 64 * 8 * X.shape[1]
+    assert memory.leaves.nbytes == 64 * 4 * 2
 
 
 def test_parameters():
