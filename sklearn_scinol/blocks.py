@@ -156,6 +156,16 @@ class Recent(NamedTuple):
     window: int
 
 
+def store_row(recent, slot, row, y, c):
+    """Store a row, its targets and its weight in a slot, but for `features`."""
+    block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
+    for j in range(row.size):
+        recent.rows[block, j, place] = row[j]
+    for k in range(y.size):
+        recent.targets[slot, k] = y[k]
+    recent.weights[slot] = c
+
+
 def in_lanes(Z):
     """Return features as they are stored: of shape (n, n_groups, LANES)."""
     return np.pad(Z, [(0, 0), (0, -Z.shape[1] % LANES)]).reshape(len(Z), -1, LANES)

@@ -607,3 +607,10 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             return score[:, np.newaxis]
         is_mirrored = self.classes_.size > 2 and not self._model.loss.joint
         return np.column_stack([-score if is_mirrored else np.zeros_like(score), score])
+
+
+#: Constraints of the parameters of classes that classifiers of all kinds take.
+CLASS_CONSTRAINTS = {
+    name: OnlineClassifier._parameter_constraints[name]
+    for name in ("class_weight", "new_classes")
+}

@@ -15,7 +15,7 @@ from ..models.forest import ExtraTreesModel, MondrianForestModel
 from ..models.separate import SeparateModels
 from ..models.trees import GROWTH, MIN_SLOTS
 from ..transforms.features import FeatureTransform
-from .classifier import OnlineClassifier
+from .classifier import CLASS_CONSTRAINTS, OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
 
@@ -25,7 +25,7 @@ MAX_NODES = 2**16
 #: Maximum number of bounds of the first nodes of all trees: 2 GiB.
 MAX_BOUNDS = 2**28
 
-#: Of numbers of rows in advance: others make probabilities that round to 0, or to none.
+#: Constraints of `dirichlet`: with other numbers, probabilities round to 0 or are NaN.
 DIRICHLET = [Interval(Real, 1e-10, 1e10, closed="both"), None]
 
 POSITIVE = Interval(Real, 0.0, None, closed="neither")
@@ -199,10 +199,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     _parameter_constraints: dict = {
         **_MondrianForest._own_constraints,
         "dirichlet": DIRICHLET,
-        **{
-            name: OnlineClassifier._parameter_constraints[name]
-            for name in ("class_weight", "new_classes")
-        },
+        **CLASS_CONSTRAINTS,
     }
     _fixed_parameters = {"loss": "log_loss"}
     _lighter = "ScInOLClassifier"
@@ -364,10 +361,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
 
     _parameter_constraints: dict = {
         **_ExtraTrees._own_constraints,
-        **{
-            name: OnlineClassifier._parameter_constraints[name]
-            for name in ("class_weight", "new_classes")
-        },
+        **CLASS_CONSTRAINTS,
     }
     _fixed_parameters = {"loss": "log_loss"}
 

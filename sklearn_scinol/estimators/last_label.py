@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight
 from ..models.last_label import LastLabelModel
-from .classifier import OnlineClassifier
+from .classifier import CLASS_CONSTRAINTS, OnlineClassifier
 from .forest import DIRICHLET
 from .one_pass import OnePassMixin
 
@@ -71,10 +71,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     _parameter_constraints: dict = {
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
         "dirichlet": DIRICHLET,
-        **{
-            name: OnlineClassifier._parameter_constraints[name]
-            for name in ("class_weight", "new_classes")
-        },
+        **CLASS_CONSTRAINTS,
     }
     _fixed_parameters = {"loss": "log_loss"}
 

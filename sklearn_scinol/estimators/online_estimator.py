@@ -208,7 +208,7 @@ class OnlineEstimator(
         return self
 
     def _look_ahead(self, chunk):
-        """Let the new model see all rows of :meth:`fit`, before it learns any."""
+        """Show the new model all rows of :meth:`fit` before it learns the first."""
         self._model.look_ahead(chunk)
 
     @property

@@ -26,8 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import TINY, chosen, copy_into, larger, smaller
-from ..blocks import SIDE_BY_SIDE, ExtraTree
+from .._portable import TINY, chosen, larger, smaller
+from ..blocks import SIDE_BY_SIDE, ExtraTree, store_row
 from .trees import (
     FEATURE,
     IS_BROKEN,
@@ -43,6 +43,7 @@ from .trees import (
     WEIGHT,
     child_of,
     has_room,
+    is_full,
     learn_upwards,
     predict_node,
     save_node,
@@ -181,7 +182,7 @@ def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start
         slot = count % recent.window
         if c > 0.0:
             for k in range(n_trees):
-                if is_full(trees, k):
+                if is_full(one_tree(trees, k), 2):
                     log.counts[IS_FULL] = 1
                     unmark_saved(trees, log)
                     return r
@@ -208,7 +209,7 @@ def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start
                 tree.leaves[slot] = leaf
                 is_due = tree.numbers[leaf, WEIGHT] >= tree.numbers[leaf, NEXT_TRY]
                 if is_due and has_room(tree):
-                    try_to_split(rule, nodes, tree, k, leaf, recent, room, log)
+                    try_to_split(rule, nodes, tree, leaf, recent, room)
     unmark_saved(trees, log)
     return out.shape[0]
 
@@ -227,21 +228,6 @@ def one_tree(trees, k):
         trees.errors[k],
         trees.recent,
     )
-
-
-def is_full(trees, k):
-    """Whether a row may need more slots than a tree has, and the tree may grow."""
-    n_slots = trees.links.shape[1]
-    return trees.place[k, SIZE] + 2 > n_slots and n_slots < trees.max_nodes
-
-
-def store_row(recent, slot, x, y, c):
-    """Store a row in place of the oldest."""
-    block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
-    for j in range(x.size):
-        recent.rows[block, j, place] = x[j]
-    copy_into(y, recent.targets[slot])
-    recent.weights[slot] = c
 
 
 def descend(nodes, tree, k, x, c, room, log, p):
@@ -281,7 +267,7 @@ def find_deviations(tree, y, c, p, room):
         tree.errors[0] += c
 
 
-def try_to_split(rule, nodes, tree, k, leaf, recent, room, log):
+def try_to_split(rule, nodes, tree, leaf, recent, room):
     """Split a leaf by the best of random splits, if one gains enough."""
     n = find_rows(tree, leaf, recent, room)
     best, feature, threshold, n_splits = 0.0, -1, 0.0, 0
@@ -307,7 +293,7 @@ def try_to_split(rule, nodes, tree, k, leaf, recent, room, log):
             j = room.order[other]
             room.order[other], room.order[i] = room.order[i], j
     if feature >= 0 and best > rule.penalty * np.log(n_splits) + MIN_DIFFERENCE:
-        split_leaf(nodes, tree, k, leaf, feature, threshold, recent, log)
+        split_leaf(nodes, tree, leaf, feature, threshold, recent)
     else:
         tree.numbers[leaf, NEXT_TRY] = GROWTH * tree.numbers[leaf, WEIGHT]
 
@@ -365,7 +351,7 @@ def add_up_left(threshold, n, room):
     return n_left
 
 
-def split_leaf(nodes, tree, k, leaf, feature, threshold, recent, log):
+def split_leaf(nodes, tree, leaf, feature, threshold, recent):
     """Split a leaf; its rows in the window go to the new leaves."""
     left, right = tree.place[SIZE], tree.place[SIZE] + 1
     tree.place[SIZE] += 2

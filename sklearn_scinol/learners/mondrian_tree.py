@@ -61,6 +61,7 @@ from .trees import (
     WEIGHT,
     child_of,
     has_room,
+    is_full,
     learn_upwards,
     predict_node,
     save_node,
@@ -112,7 +113,7 @@ def learn_rows(nodes, trees, rows, targets, weights, deviations, room, log, out,
         tree = one_tree(trees, k)
         for r in range(max(start - k * n, 0), n):
             c = weights.to_mean[r] if weights.given[r] > 0.0 else 0.0
-            if c > 0.0 and is_full(tree):
+            if c > 0.0 and is_full(tree, 2 * MAX_SPLITS):
                 log.counts[IS_FULL] = 1
                 unmark_saved(trees, log)
                 return k * n + r
@@ -199,12 +200,6 @@ def one_tree(trees, k):
         trees.max_nodes,
         trees.boxes[k],
     )
-
-
-def is_full(tree):
-    """Whether a row may need more slots than a tree has, and the tree may grow."""
-    n_slots = tree.links.shape[0]
-    return tree.place[SIZE] + 2 * MAX_SPLITS > n_slots and n_slots < tree.max_nodes
 
 
 def inverse_spans(x, low, high, inverse):

@@ -23,7 +23,7 @@ LEFT, RIGHT, PARENT, FEATURE, SAVED = range(5)
 # whether links make no tree, and whether rows are left for want of room.
 NODES, BOXES, IS_NEEDED, IS_BROKEN, IS_FULL = range(5)
 
-# Columns of the numbers of nodes.
+# Columns of the numbers of nodes; the first one of extra trees is NEXT_TRY.
 TIME, THRESHOLD, WEIGHT = range(3)
 
 # Entries of the place of a tree: its root, and the numbers of its nodes and of rows.
@@ -139,6 +139,12 @@ def mean_of_node(tree, node, output):
 def has_room(tree):
     """Whether there are slots for a split."""
     return tree.place[SIZE] + 2 <= tree.links.shape[0]
+
+
+def is_full(tree, n_nodes):
+    """Whether a tree lacks slots for `n_nodes` more nodes, and may grow."""
+    n_slots = tree.links.shape[0]
+    return tree.place[SIZE] + n_nodes > n_slots and n_slots < tree.max_nodes
 
 
 def learn_upwards(nodes, tree, node, is_new, y, c, deviation, room):

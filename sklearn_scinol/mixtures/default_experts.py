@@ -332,7 +332,7 @@ def _experts(mixture, loss, X, view="", prefix=""):
 
 
 def store_repeated_rows(experts):
-    """Let neighbours store as many rows as they may of rows with several epochs."""
+    """Give neighbours the largest window, for rows that are learned several times."""
     for expert in experts:
         if hasattr(expert, "n_neighbors"):
             expert.window = MAX_STORED

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._invariants import floats, is_count, is_number
 from .._state import NeedsRoom, RecordsChanges, as_writable
-from ..blocks import ExtraTree, MondrianTree, RowWeights, SplitRoom, TreeLog, TreeRoom
+from ..blocks import ExtraTree, MondrianTree, SplitRoom, TreeLog, TreeRoom
 from ..learners import extra_tree, mondrian_tree
 from ..learners.extra_tree import (
     FIRST_TRY,
@@ -122,7 +122,7 @@ class Forest(RecordsChanges):
                 prior = 1.0 / self.n_classes if self.n_classes else 0.0
                 return np.full((n, n_columns), prior)
             self._plant()
-        self._reserve(weights)
+        self._reserve(int(np.count_nonzero(weights.given)))
         out, room = np.empty((n, n_columns)), self._room(n)
         block = rows, targets, weights, *of_kind, room
         if hasattr(engine, "calls"):  # which are recorded
@@ -145,8 +145,8 @@ class Forest(RecordsChanges):
                 self._grow(GROWTH * self.n_slots)
         return out
 
-    def _reserve(self, weights):
-        """Make room for rows that trees share."""
+    def _reserve(self, n_rows):
+        """Make room for rows that all trees see."""
 
     def _trees(self):
         """Return the state in the form that engines take.
@@ -349,7 +349,7 @@ class Forest(RecordsChanges):
             yield from self._invariants_of_links(tree)
 
     def _invariants_of_links(self, k):
-        """Yield that the links make a tree, in which times ascend."""
+        """Yield that the links make a tree."""
         root, n, _ = self.place[k]
         links, (_, threshold, weight) = self.links[k, :n], self.numbers[k, :n].T
         yield "thresholds are finite", np.isfinite(threshold)
@@ -486,8 +486,8 @@ class ExtraTrees(Forest):
     def learn(self, engine, nodes, rows, targets, weights):
         return super().learn(engine, nodes, rows, targets, weights, self.rule)
 
-    def _reserve(self, weights):
-        self.recent._reserve(int(np.count_nonzero(weights.given)))
+    def _reserve(self, n_rows):
+        self.recent._reserve(n_rows)
         n_more = len(self.recent.weights) - self.leaves.shape[1]
         if n_more > 0:
             more = np.zeros((len(self.leaves), n_more), np.int32)
@@ -506,8 +506,8 @@ class ExtraTrees(Forest):
             np.empty(n_columns),
             np.empty(n_outputs),
             np.arange(self.n_features),
-            *np.empty((1, self.n_features), np.int64),
-            *np.empty((1, MAX_ROWS), np.int64),
+            np.empty(self.n_features, np.int64),
+            np.empty(MAX_ROWS, np.int64),
             np.empty(1, np.int64),
             np.empty(MAX_ROWS),
             np.empty(n_groups),
@@ -572,7 +572,7 @@ class ExtraTrees(Forest):
         merged.recent = RecentRows.merged(recents, scales)
         if merged.n_slots:
             merged.leaves = np.zeros((len(merged.links), 0), np.int32)
-            merged._reserve(RowWeights(*np.zeros((3, 0)), np.ones(0)))
+            merged._reserve(0)
             merged._find_leaves()
         return merged
 

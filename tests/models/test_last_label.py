@@ -166,7 +166,7 @@ def test_any_weights(rows, forgetting):
     assert_allclose(said, expected(y, c, range(4), forgetting), rtol=1e-9, atol=1e-12)
 
 
-# What becomes of a label: late ones, and those of other models.
+# Labels that come late, and labels of models that are merged.
 
 
 def test_late_labels_are_those_that_have_come():

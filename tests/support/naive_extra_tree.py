@@ -13,7 +13,7 @@ __all__ = ["ExtraTree"]
 
 
 def code_length(labels, n_classes):
-    """Of Krichevsky and Trofimov, in nats."""
+    """Code length of labels by Krichevsky and Trofimov, in nats."""
     n = len(labels)
     length = math.lgamma(n + n_classes / 2) - math.lgamma(n_classes / 2)
     for count in Counter(labels).values():

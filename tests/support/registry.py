@@ -74,7 +74,7 @@ FORESTS = [
     if "n_estimators" in signature(public).parameters
 ]
 
-#: Those whose trees choose splits from rows that they store.
+#: Public estimators of forests whose trees choose splits from stored rows.
 EXTRA_TREES = [public for public in FORESTS if "window" in signature(public).parameters]
 
 #: Public estimators whose `fit` learns each row once.

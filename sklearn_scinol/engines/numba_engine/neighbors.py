@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 from numba.np import arrayobj
 
 from ... import _portable
-from ...blocks import LANES, SIDE_BY_SIDE
+from ...blocks import LANES, SIDE_BY_SIDE, store_row
 from .compiling import STRICT, compiled, runs_loop
 from .substitutes import compiles
 
@@ -77,7 +77,7 @@ def _loop(kind):
             for j in range(rows.X.shape[1]):
                 x = _portable.smaller(rows.X[r, j], query.largest)
                 features[j // LANES, j % LANES] = _portable.larger(x, -query.largest)
-            store_row(recent.signs, features, row)
+            fill_row(recent.signs, features, row)
             n_stored = min(count, recent.window)
             if n_stored > 0:
                 find_nearest(recent, room, n_stored, count % recent.window)
@@ -98,23 +98,18 @@ def _loop(kind):
                         predictions[k, r, c] = y
             if weights.given[r] > 0.0:
                 slot = count % recent.window
-                block, place = slot // SIDE_BY_SIDE, slot % SIDE_BY_SIDE
-                for j in range(row.size):
-                    recent.rows[block, j, place] = row[j]
+                store_row(recent, slot, row, targets[r], weights.to_mean[r])
                 if has_signs:
                     for j in range(features.shape[0]):
                         for i in range(LANES):
                             recent.features[slot, j, i] = features[j, i]
-                for c in range(targets.shape[1]):
-                    recent.targets[slot, c] = targets[r, c]
-                recent.weights[slot] = weights.to_mean[r]
                 count += 1
         recent.n_rows[0] = count
 
     return compiled(learn_neighbors, STRICT)
 
 
-def store_row(signs, features, row):
+def fill_row(signs, features, row):
     """Fill a row with features, or with their sums by signs."""
     if signs.size == 0:
         for j in range(row.size):
