@@ -137,6 +137,21 @@ def extend_box(x, low, high):
     np.maximum(high, x, out=high)
 
 
+def has_value(a, start, stop, value):
+    """Whether `value` is among the entries of `a` from `start` to before `stop`."""
+    return bool((a[start:stop] == value).any())
+
+
+def count_at_most(values, limit, n):
+    """Return how many of the first `n` values are at most a limit."""
+    return np.count_nonzero(values[:n] <= limit)
+
+
+def sum_at_most(values, limit, n, a):
+    """Return the sum of the entries of `a` at the first `n` values up to a limit."""
+    return np.add.reduce(a[:n] * (values[:n] <= limit))
+
+
 def clip_into(a, largest, out):
     """Copy `a`, clipped at plus and minus `largest`, to the beginning of `out`."""
     np.minimum(np.maximum(a, -largest), largest, out=out[: a.size])

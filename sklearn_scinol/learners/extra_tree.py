@@ -26,7 +26,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import TINY, chosen, larger, smaller
+from .._portable import (
+    TINY,
+    count_at_most,
+    has_value,
+    larger,
+    smaller,
+    sum_at_most,
+)
 from ..blocks import SIDE_BY_SIDE, ExtraTree, store_row
 from .trees import (
     FEATURE,
@@ -307,10 +314,7 @@ def find_rows(tree, leaf, recent, room):
         if stop == 0:  # the row before is in the last slot
             stop = recent.window
         start = max((stop - 1) // SIDE_BY_SIDE * SIDE_BY_SIDE, stop - n_left)
-        is_there = False
-        for slot in range(start, stop):
-            is_there |= leaves[slot] == leaf
-        if is_there:
+        if has_value(leaves, start, stop, leaf):
             for slot in range(stop - 1, start - 1, -1):
                 if leaves[slot] == leaf and n < MAX_ROWS:
                     slots[n] = slot
@@ -340,15 +344,10 @@ def value_at(recent, slot, j):
 
 def add_up_left(threshold, n, room):
     """Add up each group on the left of a threshold; return the number of rows there."""
-    n_left = 0
-    for i in range(n):
-        n_left += room.values[i] <= threshold
+    values = room.values
     for group in range(room.sizes[0]):
-        total = 0.0
-        for i in range(n):
-            total += chosen(room.values[i] <= threshold, room.values_of[group, i], 0.0)
-        room.left[group] = total
-    return n_left
+        room.left[group] = sum_at_most(values, threshold, n, room.values_of[group])
+    return count_at_most(values, threshold, n)
 
 
 def split_leaf(nodes, tree, leaf, feature, threshold, recent):

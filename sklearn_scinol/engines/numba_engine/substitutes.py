@@ -112,6 +112,30 @@ def flat(typing_context, array):
     return array.copy(ndim=1)(array), codegen
 
 
+@compiles(_portable.has_value)
+def has_value(a, start, stop, value):
+    is_there = False
+    for i in range(start, stop):
+        is_there |= a[i] == value
+    return is_there
+
+
+@compiles(_portable.count_at_most)
+def count_at_most(values, limit, n):
+    count = 0
+    for i in range(n):
+        count += values[i] <= limit
+    return count
+
+
+@compiles(_portable.sum_at_most)
+def sum_at_most(values, limit, n, a):
+    total = 0.0
+    for i in range(n):
+        total += chosen(values[i] <= limit, a[i], 0.0)
+    return total
+
+
 @compiles(_portable.add_multiple)
 def add_multiple(factor, a, out):
     for i in range(a.size):
