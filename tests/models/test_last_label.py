@@ -122,8 +122,11 @@ def test_class_weights_weigh_rows():
 def test_features_do_not_matter(seed, engine):
     X, y = stream(seed=seed)
     model, said = probabilities(X, y)
-    wide = sparse.random_array((len(y), 1_000_000), density=1e-6, rng=seed)
-    for rows in np.zeros((len(y), 1)), 1e300 * X, np.asfortranarray(X), wide.tocsr():
+    columns = np.random.default_rng(seed).integers(1_000_000, size=len(y))
+    wide = sparse.csr_array(
+        (y + 1.0, (np.arange(len(y)), columns)), (len(y), 1_000_000)
+    )
+    for rows in np.zeros((len(y), 1)), 1e300 * X, np.asfortranarray(X), wide:
         other, same = probabilities(rows, y)
         assert_array_equal(same, said)
         assert_identical(other._model.counts, model._model.counts)
