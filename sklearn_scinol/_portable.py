@@ -137,11 +137,6 @@ def extend_box(x, low, high):
     np.maximum(high, x, out=high)
 
 
-def has_value(a, start, stop, value):
-    """Whether `value` is among the entries of `a` from `start` to before `stop`."""
-    return bool((a[start:stop] == value).any())
-
-
 def count_at_most(values, limit, n):
     """Return how many of the first `n` values are at most a limit."""
     return np.count_nonzero(values[:n] <= limit)

@@ -212,8 +212,9 @@ class ExtraTree(NamedTuple):
     """A tree, whose nodes are in slots; see learners/extra_tree.py.
 
     The first fields are as in :class:`MondrianTree`, but that the first number of a
-    node is the weight of rows at which it tries to split. All trees of a forest see the
-    same last rows.
+    node is the weight of rows at which it tries to split, and that there is a fourth
+    one: which row of the stream was the last of a leaf, from 1. All trees of a forest
+    see the same last rows.
     """
 
     numbers: np.ndarray
@@ -223,7 +224,7 @@ class ExtraTree(NamedTuple):
     place: np.ndarray
     state: np.ndarray
     max_nodes: int
-    leaves: np.ndarray  # int32, (n_stored,), of the last rows
+    gaps: np.ndarray  # int32, (n_stored,), from the last rows to those before in a leaf
     errors: np.ndarray  # (1 + n_outputs,), weight of rows, and sums of squared errors
     recent: Recent
 

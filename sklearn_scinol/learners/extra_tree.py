@@ -29,7 +29,6 @@ import numpy as np
 from .._portable import (
     TINY,
     count_at_most,
-    has_value,
     larger,
     smaller,
     sum_at_most,
@@ -67,8 +66,9 @@ MAX_ROWS = 128
 #: Number of thresholds of each feature that is drawn.
 N_THRESHOLDS = 4
 
-#: The column of the numbers of a node with the weight at which it tries to split.
-NEXT_TRY = 0
+#: Columns of the numbers of a node: the weight at which it tries to split, and which row
+#: of the stream was the last of a leaf, from 1.
+NEXT_TRY, LAST = 0, 3
 
 #: Gains that differ by less count as equal: of such splits the first one is best.
 MIN_DIFFERENCE = 1e-9
@@ -213,7 +213,7 @@ def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start
                 find_deviations(tree, y, c, own, room)
                 learn_upwards(nodes, tree, leaf, False, y, c, room.deviation, room)
                 tree.place[ROWS] += 1
-                tree.leaves[slot] = leaf
+                add_row(tree, leaf, count + 1, recent)
                 is_due = tree.numbers[leaf, WEIGHT] >= tree.numbers[leaf, NEXT_TRY]
                 if is_due and has_room(tree):
                     try_to_split(rule, nodes, tree, leaf, recent, room)
@@ -231,7 +231,7 @@ def one_tree(trees, k):
         trees.place[k],
         trees.state[k],
         trees.max_nodes,
-        trees.leaves[k],
+        trees.gaps[k],
         trees.errors[k],
         trees.recent,
     )
@@ -307,21 +307,41 @@ def try_to_split(rule, nodes, tree, leaf, recent, room):
 
 def find_rows(tree, leaf, recent, room):
     """Find the slots of the latest rows of a leaf; return how many there are."""
-    leaves, slots, n = tree.leaves, room.slots, 0
-    count = recent.n_rows[0]
-    stop, n_left = count % recent.window, min(count, recent.window)
-    while n_left > 0 and n < MAX_ROWS:
-        if stop == 0:  # the row before is in the last slot
-            stop = recent.window
-        start = max((stop - 1) // SIDE_BY_SIDE * SIDE_BY_SIDE, stop - n_left)
-        if has_value(leaves, start, stop, leaf):
-            for slot in range(stop - 1, start - 1, -1):
-                if leaves[slot] == leaf and n < MAX_ROWS:
-                    slots[n] = slot
-                    n += 1
-        n_left -= stop - start
-        stop = start
+    n, row = 0, int(tree.numbers[leaf, LAST])
+    while is_stored(row, recent) and n < MAX_ROWS:
+        slot = slot_of(row, recent)
+        room.slots[n] = slot
+        row -= tree.gaps[slot]
+        n += 1
     return n
+
+
+def is_stored(row, recent):
+    """Whether a row, by its number from 1, is in the window; 0 is not."""
+    return row > max(recent.n_rows[0] - recent.window, 0)
+
+
+def slot_of(row, recent):
+    """Return the slot of a row, by its number from 1."""
+    return (row - 1) % recent.window
+
+
+def add_row(tree, leaf, row, recent):
+    """Put a row, by its number from 1, in front of the others of its leaf."""
+    gap = smaller(row - tree.numbers[leaf, LAST], recent.window)
+    tree.gaps[slot_of(row, recent)] = gap
+    tree.numbers[leaf, LAST] = row
+
+
+def reverse_rows(tree, leaf, recent):
+    """Let gaps lead from each row of a leaf to the next; return the first row, or 0."""
+    row, after = int(tree.numbers[leaf, LAST]), 0
+    while is_stored(row, recent):
+        slot = slot_of(row, recent)
+        before = row - tree.gaps[slot]
+        tree.gaps[slot] = after - row if after > 0 else 0
+        row, after = before, row
+    return after
 
 
 def has_thresholds(tree, j, n, recent, room):
@@ -361,15 +381,19 @@ def split_leaf(nodes, tree, leaf, feature, threshold, recent):
         for i in range(tree.odds.shape[1]):
             tree.odds[child, i] = 1.0
         numbers[child, WEIGHT] = numbers[child, THRESHOLD] = 0.0
+        numbers[child, LAST] = 0.0
         for i in range(tree.sums.shape[1]):
             tree.sums[child, i] = 0.0
     links[leaf, LEFT], links[leaf, RIGHT] = left, right
     links[leaf, FEATURE], numbers[leaf, THRESHOLD] = feature, threshold
-    for slot in range(min(recent.n_rows[0], recent.window)):
-        if tree.leaves[slot] == leaf:
-            is_right = value_at(recent, slot, feature) > threshold
-            child = right if is_right else left
-            tree.leaves[slot] = child
-            nodes.learn(tree, child, recent.targets[slot], recent.weights[slot])
+    row, last = reverse_rows(tree, leaf, recent), int(numbers[leaf, LAST])
+    while row > 0:
+        slot = slot_of(row, recent)
+        after = row + tree.gaps[slot] if row < last else 0
+        is_right = value_at(recent, slot, feature) > threshold
+        child = right if is_right else left
+        add_row(tree, child, row, recent)
+        nodes.learn(tree, child, recent.targets[slot], recent.weights[slot])
+        row = after
     for child in range(left, right + 1):
         numbers[child, NEXT_TRY] = larger(FIRST_TRY, numbers[child, WEIGHT])

@@ -11,6 +11,7 @@ from ..blocks import ExtraTree, MondrianTree, SplitRoom, TreeLog, TreeRoom
 from ..learners import extra_tree, mondrian_tree
 from ..learners.extra_tree import (
     FIRST_TRY,
+    LAST,
     MAX_ROWS,
     N_THRESHOLDS,
     NEXT_TRY,
@@ -69,8 +70,9 @@ class Forest(RecordsChanges):
     _tree: type
     _learn_rows: Callable
 
-    #: First number of a leaf without rows.
+    #: First number of a leaf without rows, and how many numbers a node has.
     _first_number: float
+    _n_numbers = 3
 
     #: Arrays by nodes of each tree, as :class:`TreeLog` has them.
     _BY_NODE: tuple[str, ...] = ("numbers", "odds", "sums", "links")
@@ -89,7 +91,7 @@ class Forest(RecordsChanges):
         self.n_features, self.n_classes = n_features, n_classes
         self.seeds, self.max_nodes = seeds, max_nodes
         n_trees = len(seeds)
-        self.numbers = np.zeros((n_trees, 0, 3))
+        self.numbers = np.zeros((n_trees, 0, self._n_numbers))
         self.odds = np.zeros((n_trees, 0, 1 if n_classes else n_columns))
         self.sums = np.zeros((n_trees, 0, n_columns))
         self.links = np.zeros((n_trees, 0, 5), np.int32)
@@ -336,7 +338,8 @@ class Forest(RecordsChanges):
             n_columns = max(array.shape[2], 1)
             yield from floats(name, array, (n_trees, n_slots, n_columns))
         yield "numbers are of float64", self.numbers.dtype == np.float64
-        yield "numbers have three columns", self.numbers.shape == (n_trees, n_slots, 3)
+        shape = n_trees, n_slots, self._n_numbers
+        yield "numbers have their columns", self.numbers.shape == shape
         if not n_slots:
             return
         yield "trees have a root", self.sizes >= 1
@@ -351,7 +354,8 @@ class Forest(RecordsChanges):
     def _invariants_of_links(self, k):
         """Yield that the links make a tree."""
         root, n, _ = self.place[k]
-        links, (_, threshold, weight) = self.links[k, :n], self.numbers[k, :n].T
+        links, numbers = self.links[k, :n], self.numbers[k, :n].T
+        threshold, weight = numbers[THRESHOLD], numbers[WEIGHT]
         yield "thresholds are finite", np.isfinite(threshold)
         yield "weights are finite", np.isfinite(weight)
         yield "weights are positive", weight > 0.0
@@ -440,7 +444,7 @@ class MondrianTrees(Forest):
 class ExtraTrees(Forest):
     """Extra trees, which share the last rows of the stream.
 
-    A node takes 52 bytes and in classification 8 for each class, in regression 44 and
+    A node takes 60 bytes and in classification 8 for each class, in regression 52 and
     16 for each target; a row of the window 8 for each feature, and 4 for each tree.
 
     Parameters
@@ -454,13 +458,13 @@ class ExtraTrees(Forest):
     ----------
     recent : RecentRows
         The last rows.
-    leaves, errors : ndarray
+    gaps, errors : ndarray
         See :class:`ExtraTree`.
     """
 
     _tree, _learn_rows = ExtraTree, staticmethod(extra_tree.learn_rows)
-    _first_number = FIRST_TRY
-    _undone = (*Forest._undone, "leaves", "errors")
+    _first_number, _n_numbers = FIRST_TRY, 4
+    _undone = (*Forest._undone, "gaps", "errors")
     _JOINED = (*Forest._JOINED, "errors")
 
     def __init__(
@@ -470,7 +474,7 @@ class ExtraTrees(Forest):
         self.penalty, n_targets = penalty, 1 if n_classes else n_columns
         sizes = n_features, n_targets, window, n_classes
         self.recent = RecentRows(*sizes, dtype=np.float64)
-        self.leaves = np.zeros((len(seeds), 0), np.int32)
+        self.gaps = np.zeros((len(seeds), 0), np.int32)
         n_errors = 0 if n_classes else n_columns
         self.errors = np.zeros((len(seeds), 1 + n_errors))
 
@@ -488,10 +492,10 @@ class ExtraTrees(Forest):
 
     def _reserve(self, n_rows):
         self.recent._reserve(n_rows)
-        n_more = len(self.recent.weights) - self.leaves.shape[1]
+        n_more = len(self.recent.weights) - self.gaps.shape[1]
         if n_more > 0:
-            more = np.zeros((len(self.leaves), n_more), np.int32)
-            self.leaves = np.concatenate([self.leaves, more], axis=1)
+            more = np.zeros((len(self.gaps), n_more), np.int32)
+            self.gaps = np.concatenate([self.gaps, more], axis=1)
 
     @property
     def n_free(self):
@@ -520,23 +524,25 @@ class ExtraTrees(Forest):
 
     def _undo(self, X):
         restore_trees = super()._undo(X)
-        leaves, errors = self.leaves.copy(), self.errors.copy()
+        gaps, errors = self.gaps.copy(), self.errors.copy()
 
         def restore():
             restore_trees()
-            self.leaves[:], self.errors[:] = leaves, errors
+            self.gaps[:], self.errors[:] = gaps, errors
 
         return restore
 
-    def _find_leaves(self):
-        """Find the leaves of all rows in the window."""
-        n = min(int(self.recent.n_rows[0]), self.recent.window)
-        X = self.recent.at(np.arange(n))
-        roots = self.place[:, ROOT]
-        for root, links, numbers, leaves in zip(
-            roots, self.links, self.numbers, self.leaves, strict=True
+    def _find_rows(self):
+        """Find the rows of all leaves in the window; return last rows and gaps."""
+        count, window = int(self.recent.n_rows[0]), self.recent.window
+        rows = np.arange(max(count - window, 0), count)
+        slots = rows % window
+        X, last = self.recent.at(slots), np.zeros(self.links.shape[:2])
+        gaps = np.zeros_like(self.gaps)
+        for k, (links, numbers) in enumerate(
+            zip(self.links, self.numbers, strict=True)
         ):
-            nodes = np.full(n, root)
+            nodes = np.full(rows.size, self.place[k, ROOT])
             for _ in links:  # a way through a damaged tree may have no end
                 inner = np.flatnonzero(links[nodes, LEFT] >= 0)
                 if not inner.size:
@@ -545,14 +551,25 @@ class ExtraTrees(Forest):
                 x = X[inner, links[of_inner, FEATURE]]
                 is_right = x > numbers[of_inner, THRESHOLD]
                 nodes[inner] = links[of_inner, LEFT + is_right]
-            leaves[:n], leaves[n:] = nodes, 0
+            order = np.argsort(nodes, kind="stable")
+            in_order = rows[order] + 1
+            is_first = np.diff(nodes[order], prepend=-1) > 0
+            gaps[k, slots[order]] = np.where(
+                is_first, window, np.diff(in_order, prepend=0)
+            )
+            np.maximum.at(last[k], nodes, rows + 1.0)
+        return last, gaps
+
+    def _renew_rows(self):
+        """Find the rows of all leaves in the window anew."""
+        self.numbers = self.numbers.copy()
+        self.numbers[..., LAST], self.gaps = self._find_rows()
 
     def forget(self, features):
         super().forget(features)
         self.recent.rows = self.recent.rows.copy()
         self.recent.rows[:, features] = 0.0
-        self.leaves = self.leaves.copy()
-        self._find_leaves()
+        self._renew_rows()
 
     def with_columns(self, placement):
         other = super().with_columns(placement)
@@ -571,9 +588,9 @@ class ExtraTrees(Forest):
         recents = shards.map(lambda each: each.recent)
         merged.recent = RecentRows.merged(recents, scales)
         if merged.n_slots:
-            merged.leaves = np.zeros((len(merged.links), 0), np.int32)
+            merged.gaps = np.zeros((len(merged.links), 0), np.int32)
             merged._reserve(0)
-            merged._find_leaves()
+            merged._renew_rows()
         return merged
 
     def add_classes(self, is_new):
@@ -586,18 +603,30 @@ class ExtraTrees(Forest):
         n_trees, n_outputs = len(self.links), self.errors.shape[1] - 1
         yield from floats("errors", self.errors, (n_trees, 1 + n_outputs))
         yield "errors are not negative", self.errors >= 0.0
-        yield "leaves are of int32", self.leaves.dtype == np.int32
+        yield "gaps are of int32", self.gaps.dtype == np.int32
         shape = n_trees, len(self.recent.weights)
-        yield "rows of the window have leaves", self.leaves.shape == shape
+        yield "rows of the window have gaps", self.gaps.shape == shape
         numbers = self.numbers[..., NEXT_TRY]
         yield "leaves try to split at positive weights", numbers >= 0.0
         has_classes = self.recent.n_classes == self.n_classes
         yield "rows of the window have the classes", has_classes
         yield from self.recent.invariants()
-        other = copy(self)
-        other.leaves = self.leaves.copy()
-        other._find_leaves()
-        yield "rows are in their leaves", other.leaves == self.leaves
+        yield from self._invariants_of_rows()
+
+    def _invariants_of_rows(self):
+        """Yield that leaves lead to their rows in the window, and to no others."""
+        count, window = int(self.recent.n_rows[0]), self.recent.window
+        last, gaps = self._find_rows()
+        is_leaf = self.links[..., LEFT] < 0
+        given = self.numbers[..., LAST]
+        yield "numbers of rows are not negative", given >= 0.0
+        given = np.where(is_leaf & (given > count - window), given, 0.0)
+        yield "leaves know their last rows", given == last
+        rows = np.arange(max(count - window, 0), count)
+        given, gaps = (each[:, rows % window] for each in (self.gaps, gaps))
+        is_end = rows + 1 - given <= max(count - window, 0)
+        yield "gaps are positive", given > 0
+        yield "rows are in their leaves", np.where(is_end, window, given) == gaps
 
 
 def code_lengths(n_classes):

@@ -22,7 +22,7 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
-from sklearn_scinol.learners.extra_tree import find_rows
+from sklearn_scinol.learners.extra_tree import add_row, find_rows, reverse_rows
 from sklearn_scinol.models.trees import code_lengths
 
 BOTH = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
@@ -120,16 +120,28 @@ def test_code_lengths_by_the_gamma_function():
 
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("window", [1, 127, 128, 129, 300])
-def test_latest_rows_of_a_leaf(window):
+def test_rows_of_leaves(window):
     rng = np.random.default_rng(0)
-    for count in [*range(1, 5), *range(100, 700, 41), 10 * window]:
-        leaves = rng.integers(3, size=384) // 2
-        slots = np.arange(count - 1, max(count - window, 0) - 1, -1) % window
-        expected = slots[leaves[slots] == 0][:128]
-        tree, room = Mock(leaves=leaves), Mock(slots=np.zeros(128, int))
+    gaps, numbers = np.zeros(window, np.int32), np.zeros((2, 4))
+    tree, leaves = Mock(gaps=gaps, numbers=numbers), []
+    for count in range(1, 700):
         recent = Mock(n_rows=np.array([count]), window=window)
-        assert find_rows(tree, 0, recent, room) == expected.size
-        assert_array_equal(room.slots[: expected.size], expected)
+        # For long no row comes to the second leaf.
+        leaves.append(int(rng.integers(3) == 0 and not 200 < count < 520))
+        add_row(tree, leaves[-1], count, recent)
+        if count % 41 and count > 5:
+            continue
+        for leaf in range(2):
+            there = np.flatnonzero(np.equal(leaves, leaf))
+            there = there[there >= count - window]
+            room = Mock(slots=np.zeros(128, int))
+            n = find_rows(tree, leaf, recent, room)
+            assert_array_equal(room.slots[:n], there[:-129:-1] % window)
+            before = gaps.copy()
+            assert reverse_rows(tree, leaf, recent) == (there[0] + 1 if n else 0)
+            expected = np.diff(there, append=there[-1:])
+            assert_array_equal(gaps[there % window], expected)
+            gaps[:] = before
 
 
 @pytest.mark.cases(4)
@@ -296,7 +308,7 @@ def test_a_call_that_fails_changes_nothing(cut, estimator, engine, monkeypatch):
     for each in model, before:
         each.partial_fit(X[cut:], y[cut:])
     assert_array_equal(model.predict(X), before.predict(X))
-    assert_array_equal(model._model.memory.leaves, before._model.memory.leaves)
+    assert_array_equal(model._model.memory.gaps, before._model.memory.gaps)
 
 
 @pytest.mark.cases(4)
@@ -330,8 +342,8 @@ def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
     memories = [model._model.memory for model in models]
     for k, n in enumerate(merged.sizes):
         own, place = memories[k // 2], k % 2
-        next_try, _, weight = merged.numbers[k, :n].T
-        before, _, own_weight = own.numbers[place, :n].T
+        next_try, _, weight, _ = merged.numbers[k, :n].T
+        before, _, own_weight, _ = own.numbers[place, :n].T
         assert_allclose(next_try / weight, before / own_weight, rtol=1e-12)
         ratio = merged.errors[k, 0] / weight[0]
         assert ratio == pytest.approx(own.errors[place, 0] / own_weight[0])
@@ -346,9 +358,9 @@ def test_memory(estimator, engine):
     model = estimator(2, window=64, random_state=0).partial_fit(X, y, **kind)
     memory = model._model.memory
     of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
-    assert of_node == (3 * 8 + 52 if kind else 16 + 44)
+    assert of_node == (3 * 8 + 60 if kind else 16 + 52)
     assert memory.recent.rows.nbytes == 64 * 8 * X.shape[1]
-    assert memory.leaves.nbytes == 64 * 4 * 2
+    assert memory.gaps.nbytes == 64 * 4 * 2
 
 
 def test_parameters():
@@ -360,7 +372,20 @@ def test_parameters():
 
 
 def other_leaf(memory):
-    memory.leaves[0, 0] = 0
+    memory.gaps[0, 5] += 1
+
+
+def no_way_back(memory):
+    memory.gaps[0, 5] = 0
+
+
+def other_last_row(memory):
+    leaf = np.flatnonzero(memory.links[0, :, 0] < 0)[0]
+    memory.numbers[0, leaf, 3] -= 1
+
+
+def no_last_row(memory):
+    memory.numbers[0, 0, 3] = np.nan
 
 
 def other_class(memory):
@@ -392,11 +417,14 @@ def circle_beside_the_root(memory):
     ("damage", "statement"),
     [
         (other_leaf, "rows are in their leaves"),
+        (no_way_back, "gaps are positive"),
+        (other_last_row, "leaves know their last rows"),
+        (no_last_row, "numbers of rows are not negative"),
         (other_class, "rows of the window have the classes"),
         (no_targets, "targets"),
         (no_odds, "odds"),
         (endless_window, "rows"),
-        (circle_beside_the_root, "rows are in their leaves"),
+        (circle_beside_the_root, "leaves know their last rows"),
     ],
 )
 @engines

@@ -172,7 +172,7 @@ def test_engines_grow_the_same_trees(n_features, estimator, engine):
         with config_context(engine=each):
             model = estimator(4, random_state=0, **options).partial_fit(X, y, **kind)
             memories.append(model._model.memory)
-    of_kind = ["leaves"] if estimator in EXTRA_TREES else []
+    of_kind = ["gaps"] if estimator in EXTRA_TREES else []
     for name in "links", "place", "state", *of_kind:
         assert_array_equal(*(getattr(memory, name) for memory in memories))
     of_kind = ["errors"] if estimator in EXTRA_TREES else ["boxes"]

@@ -112,14 +112,6 @@ def flat(typing_context, array):
     return array.copy(ndim=1)(array), codegen
 
 
-@compiles(_portable.has_value)
-def has_value(a, start, stop, value):
-    is_there = False
-    for i in range(start, stop):
-        is_there |= a[i] == value
-    return is_there
-
-
 @compiles(_portable.count_at_most)
 def count_at_most(values, limit, n):
     count = 0
