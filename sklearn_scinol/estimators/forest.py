@@ -327,7 +327,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     -----
     A leaf tries when its rows have come to a weight of 8, and again each time this has
     grown by a fifth, with at most 128 of its rows in the window. It draws
-    :math:`2 \sqrt d` features and four thresholds for each, values of its rows. Of
+    :math:`3 \sqrt d` features and four thresholds for each, values of its rows. Of
     each class a node has :math:`1 / 2K` rows in advance. Sample weights are divided by
     the mean of those up to the row; splits are chosen by rows, whatever their weights.
 

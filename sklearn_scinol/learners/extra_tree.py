@@ -2,7 +2,7 @@ r"""One tree of randomised splits that separate labels, whose prunings are mixed
 
 A leaf tries to split once its rows have come to a weight of 8, and again each time this
 has grown by a fifth. It looks at those of its rows that are still in the window of the
-stream's last rows, the latest 128 at most. It draws :math:`2 \sqrt d` features at
+stream's last rows, the latest 128 at most. It draws :math:`3 \sqrt d` features at
 random, and four thresholds for each, which are values of its rows (extremely randomised
 trees: Geurts, Ernst and Wehenkel, 2006). The best split is made if its gain is above
 :math:`\rho \ln c`, where :math:`c` is the number of splits it was chosen from. Nothing
@@ -66,8 +66,8 @@ MAX_ROWS = 128
 #: Number of thresholds of each feature that is drawn.
 N_THRESHOLDS = 4
 
-#: Columns of the numbers of a node: the weight at which it tries to split, and which row
-#: of the stream was the last of a leaf, from 1.
+#: Columns of the numbers of a node: the weight at which it tries to split, and the
+#: number, from 1, of the last row of a leaf.
 NEXT_TRY, LAST = 0, 3
 
 #: Gains that differ by less count as equal: of such splits the first one is best.
@@ -281,8 +281,8 @@ def try_to_split(rule, nodes, tree, leaf, recent, room):
     if rule.differ(recent, n, room):
         n_features = room.order.size
         n_drawn = n_features
-        if n_features > 4:
-            n_drawn = int(np.ceil(2.0 * np.sqrt(n_features)))
+        if n_features > 9:
+            n_drawn = int(np.ceil(3.0 * np.sqrt(n_features)))
         for i in range(n_drawn):
             other = i + int(uniform(tree) * (n_features - i))
             j, room.drawn[i] = room.order[other], other

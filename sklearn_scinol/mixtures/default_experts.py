@@ -18,7 +18,7 @@ MAX_SPARSE_SECOND_ORDER = 128
 MAX_FOURIER = 4096
 MAX_FOURIER_IN_REGRESSION = 64  # targets have moments as well
 MAX_NEIGHBORS = 4096
-MAX_FOREST = 64
+MAX_FOREST = 16
 
 # Number of trees, twice as many in regression, and maximum number of nodes of a tree.
 N_TREES = 5

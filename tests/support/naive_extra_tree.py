@@ -91,7 +91,7 @@ class ExtraTree(Tree):
         if len({y for _, y, _ in rows}) < 2:
             return None
         d = len(rows[0][0])
-        left, n_drawn = list(range(d)), d if d <= 4 else math.ceil(2 * math.sqrt(d))
+        left, n_drawn = list(range(d)), d if d <= 9 else math.ceil(3 * math.sqrt(d))
         best, split, n_splits = 0.0, None, 0
         for i in range(n_drawn):
             at = i + int(self.generator.uniform() * (d - i))
