@@ -10,13 +10,13 @@ class InputError(Exception):
     """An error in the user's data, in one sentence."""
 
 
-def show_progress(iterable, description):
+def show_progress(iterable, description, total=None):
     """Wrap an iterable in a progress bar if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
         return iterable
-    return tqdm(iterable, desc=description, delay=1, leave=False)
+    return tqdm(iterable, desc=description, total=total, delay=1, leave=False)
 
 
 def panels(number, per_row, width, height):

@@ -17,6 +17,7 @@ To run it on data of your own, read in chunks::
 
 import argparse
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -264,21 +265,23 @@ def random_units(n_features):
 def compare(data_sets, rates, jobs):
     """Return outcomes of all settings, by data set, method and choice of units."""
     runs = [
-        (data_set, method, choice, units)
+        (data_set, method, choice, units, setting)
         for data_set in data_sets
         for choice, units in random_units(data_set.n_features).items()
         for method in methods(rates)
         if choice != "powers of two" or method.make is untuned
+        for setting in method.settings
     ]
-    outcomes = {}
-    with Parallel(n_jobs=jobs) as parallel:
-        for data_set, method, choice, units in show_progress(runs, "Learning"):
-            outcomes[data_set.name, method.name, choice] = parallel(
-                delayed(evaluate)(
-                    method.make(setting, classes=data_set.classes), data_set, units
-                )
-                for setting in method.settings
-            )
+    found = Parallel(n_jobs=jobs, return_as="generator")(
+        delayed(evaluate)(
+            method.make(setting, classes=data_set.classes), data_set, units
+        )
+        for data_set, method, _, units, setting in runs
+    )
+    outcomes = defaultdict(list)
+    progress = show_progress(zip(runs, found, strict=True), "Learning", len(runs))
+    for (data_set, method, choice, *_), outcome in progress:
+        outcomes[data_set.name, method.name, choice].append(outcome)
     return outcomes
 
 
