@@ -39,13 +39,71 @@ DEFAULTS = {
 }
 
 
-class TableTransformer(StreamTransformer):
+class TableReader(StreamTransformer):
+    """Base of the transformers that read tables."""
+
+    _reads = "tables"
+
+    @property
+    @abstractmethod
+    def _needed_columns(self):
+        """Names of the columns that later frames must have."""
+
+    def _targets(self, y, classes):
+        return None if y is None else Targets(y, classes)
+
+    def _option(self, name):
+        """Return a parameter, or what stands for it."""
+        return getattr(self, name, DEFAULTS[name])
+
+    def _open(self, X):
+        """Open a table that has rows."""
+        check_not_masked(X=X)
+        frame = open_frame(X)
+        if frame.n_rows == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {len(frame.names)})) while a "
+                f"minimum of 1 is required by {type(self).__name__}."
+            )
+        return frame
+
+    def _set_names(self, frame):
+        self.n_features_in_ = len(frame.names)
+        vars(self).pop("feature_names_in_", None)
+        if frame.has_names:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+
+    def _check_names(self, frame, has_dicts):
+        has_names = hasattr(self, "feature_names_in_")
+        known = [f"x{j}" for j in range(self.n_features_in_)]
+        known = list(self.feature_names_in_) if has_names else known
+        given = {*frame.names}
+        new, missing = [], []
+        if self._option("new_columns") == "error":
+            new = sorted(given - {*known})
+        if self._option("missing_columns") == "error":
+            missing = [name for name in self._needed_columns if name not in given]
+        if not new and (has_dicts or not missing):
+            return
+        if not (has_names or frame.has_names):
+            raise ValueError(
+                f"X has {len(given)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        raise names_error(new, missing)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        for name in "allow_nan", "categorical", "dict", "string":
+            setattr(tags.input_tags, name, True)
+        return tags
+
+
+class TableTransformer(TableReader):
     """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
     For those that a subclass does not have, `DEFAULTS` stand.
     """
-
-    _reads = "tables"
 
     _dense: Any = None
 
@@ -89,21 +147,8 @@ class TableTransformer(StreamTransformer):
         rows.dense_view = Z.dense_view
         return rows
 
-    def _targets(self, y, classes):
-        return None if y is None else Targets(y, classes)
-
-    def _option(self, name):
-        """Return a parameter, or what stands for it."""
-        return getattr(self, name, DEFAULTS[name])
-
     def _read(self, X, reset):
-        check_not_masked(X=X)
-        frame = open_frame(X)
-        if frame.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {len(frame.names)})) while a "
-                f"minimum of 1 is required by {type(self).__name__}."
-            )
+        frame = self._open(X)
         if reset:
             kinds = self._find_kinds(frame)
             self._set_names(frame)
@@ -158,31 +203,6 @@ class TableTransformer(StreamTransformer):
                         f"interactions has {name!r}, which is not a column of kind "
                         f"{' or '.join(map(repr, COMBINED_KINDS))}."
                     )
-
-    def _set_names(self, frame):
-        self.n_features_in_ = len(frame.names)
-        vars(self).pop("feature_names_in_", None)
-        if frame.has_names:
-            self.feature_names_in_ = np.array(frame.names, dtype=object)
-
-    def _check_names(self, frame, has_dicts):
-        has_names = hasattr(self, "feature_names_in_")
-        known = [f"x{j}" for j in range(self.n_features_in_)]
-        known = list(self.feature_names_in_) if has_names else known
-        given = {*frame.names}
-        new, missing = [], []
-        if self._option("new_columns") == "error":
-            new = sorted(given - {*known})
-        if self._option("missing_columns") == "error":
-            missing = [name for name in self.kinds_ if name not in given]
-        if not new and (has_dicts or not missing):
-            return
-        if not (has_names or frame.has_names):
-            raise ValueError(
-                f"X has {len(given)} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        raise names_error(new, missing)
 
     def _start(self, rows):
         interactions = [tuple(names) for names in self._option("interactions") or ()]
@@ -293,6 +313,10 @@ class TableTransformer(StreamTransformer):
             return None
 
     @property
+    def _needed_columns(self):
+        return self.kinds_
+
+    @property
     def _first_kinds(self):
         """Kinds by the first row: None where its value is missing."""
         return self.kinds_ | dict.fromkeys(self._encoding.late)
@@ -350,12 +374,6 @@ class TableTransformer(StreamTransformer):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_encoding")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        for name in "allow_nan", "categorical", "dict", "string":
-            setattr(tags.input_tags, name, True)
-        return tags
 
 
 def _first_kind(column):

@@ -64,6 +64,46 @@ class Targets(NamedTuple):
         labels = np.asarray(classes)[1:][:MAX_TARGETS].tolist()
         return labels, max(len(labels), 1)
 
+    def as_numbers(self, n, labels, n_targets):
+        """Return labels, targets of `n` rows as numbers, and the weights of rows.
+
+        Labels become shares of `labels`, to which new ones are added while there are
+        fewer than `n_targets`; None stands for targets that are numbers.
+        """
+        y, c = self.y, self.sample_weight
+        c = np.ones(n) if c is None else c
+        if labels is None:
+            return None, self._as_outputs(n, n_targets), c
+        if y.ndim != 1:
+            y = column_or_1d(y)
+        if len(labels) < n_targets:
+            new = [each for each in dict.fromkeys(y.tolist()) if each not in labels]
+            labels = [*labels, *new][:n_targets]
+        shares = np.zeros((n, n_targets))
+        for k, label in enumerate(labels):
+            shares[:, k] = y == label
+        return labels, shares, c
+
+    def _as_outputs(self, n, n_targets):
+        """Return targets as numbers, of as many outputs as before."""
+        y = _as_numbers(self.y, "y") if self.are_labels else self.y
+        y = y.reshape(n, -1)
+        if n_targets and min(y.shape[1], MAX_TARGETS) != n_targets:
+            raise ValueError(
+                f"The number of outputs of y is {y.shape[1]}, but means of "
+                f"{n_targets} are learned."
+            )
+        return np.ascontiguousarray(y[:, :n_targets])
+
+
+def names_of_targets(labels, n_targets):
+    """Return ends of names for columns of each target: of a single one it is empty."""
+    if n_targets == 1:
+        return [""]
+    labels = [*(labels or ())]
+    labels += range(len(labels), n_targets)
+    return [f"_{label}" for label in labels]
+
 
 def _as_numbers(values, name):
     """Return finite numbers as float64; scikit-learn raises an error for others."""
@@ -171,11 +211,8 @@ class DenseView(Part):
         return unique(names, self.kinds, own)
 
     def _names_of_means(self, name, what="mean"):
-        if self.n_targets == 1:
-            return [f"{name}_{what}"]
-        labels = [*(self.labels or ())]
-        labels += range(len(labels), self.n_targets)
-        return [f"{name}_{what}_{label}" for label in labels]
+        of_targets = names_of_targets(self.labels, self.n_targets)
+        return [f"{name}_{what}{of_target}" for of_target in of_targets]
 
     def encode(self, engine, encoding, stacked, groups, combined, targets, learns):
         """Return the dense rows of columns; learn each after it if `learns`.
@@ -356,34 +393,8 @@ class DenseView(Part):
 
     def _learn_targets(self, targets, n):
         """Return targets as numbers, and the weights of rows."""
-        y, c = targets.y, targets.sample_weight
-        c = np.ones(n) if c is None else c
-        if not self.has_labels:
-            return self._as_outputs(targets, n), c
-        if y.ndim != 1:
-            y = column_or_1d(y)
-        if len(self.labels) < self.n_targets:
-            new = [
-                each for each in dict.fromkeys(y.tolist()) if each not in self.labels
-            ]
-            self.labels = [*self.labels, *new][: self.n_targets]
-        shares = np.zeros((n, self.n_targets))
-        for k, label in enumerate(self.labels):
-            shares[:, k] = y == label
-        return shares, c
-
-    def _as_outputs(self, targets, n):
-        """Return targets as numbers, of as many outputs as before."""
-        y = targets.y
-        if targets.are_labels:
-            y = _as_numbers(y, "y")
-        y = y.reshape(n, -1)
-        if self.n_targets and min(y.shape[1], MAX_TARGETS) != self.n_targets:
-            raise ValueError(
-                f"The number of outputs of y is {y.shape[1]}, but means of "
-                f"{self.n_targets} are learned."
-            )
-        return np.ascontiguousarray(y[:, : self.n_targets])
+        self.labels, y, c = targets.as_numbers(n, self.labels, self.n_targets)
+        return y, c
 
     # Merging.
 

@@ -53,6 +53,7 @@ from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -548,6 +549,7 @@ TRANSFORMERS = {
     "scaler": (OnlineScaler(), NUMBERS),
     "fourier": (RandomFourierFeatures(random_state=0), NUMBERS),
     "target means": (OnlineTargetEncoder(n_hashed=64), DICTS),
+    "history": (OnlineHistory([0, ()], 1, n_hashed=20), NUMBERS),
     "foreign": (StandardScaler(), NUMBERS),
     "foreign in double": (IncrementalPCA(2), NUMBERS),
     "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),
