@@ -3,6 +3,7 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
@@ -26,7 +27,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
-from .late_labels import LateLabels
+from .late_labels import LateLabels, Waiting
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
 #: first step takes.
@@ -124,6 +125,9 @@ class RowByRow(metaclass=ABCMeta):
 
     # Whether it predicts by the method "serve" as well, and learns a `ServedRow`.
     _serves = False
+
+    # Whether rows that come are learned before their labels.
+    _observes = False
 
     def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
         self.estimator = estimator
@@ -294,6 +298,29 @@ class RowByRow(metaclass=ABCMeta):
         """
         return LateLabels(self, max_waiting)
 
+    def observe_one(self, x: RowLike) -> Self:
+        """Learn a row whose label will not come; of pipelines with `observe` only.
+
+        Parameters
+        ----------
+        x : dict, array-like or tuple of two ndarray
+            The next row of the stream.
+
+        Returns
+        -------
+        self : RowByRow
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learned yet.
+        ValueError
+            If the row is not usable. The pipeline is then as it was.
+        """
+        self.estimator.observe  # noqa: B018
+        self._come(x, None)
+        return self
+
     @abstractmethod
     def _check_method(self, method):
         """Raise an error if the estimator does not have the method."""
@@ -314,6 +341,42 @@ class RowByRow(metaclass=ABCMeta):
             if locks.readers:
                 locks.wait_for_readers()
             return self._predict_locked(x, method)
+
+    def _come(self, x, method):
+        """Observe a row and predict it, unless `method` is None.
+
+        Return the prediction, and a :class:`Waiting` to learn when the label comes.
+        """
+        locks = self._locks
+        locks.is_wanted = True
+        with locks.learning if self._observes else nullcontext(), locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            return self._come_locked(x, method)
+
+    def _learn_waiting(self, waiting, y, sample_weight):
+        """Learn from a :class:`Waiting` row."""
+        locks = self._locks
+        with locks.learning, locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            self._learn_waiting_locked(waiting, y, sample_weight)
+
+    def _come_locked(self, x, method):
+        """Predict a row while the estimator is locked."""
+        served = prediction = None
+        if method is not None and self._serves:
+            predictions, served = self._predict_locked(x, "serve")
+            prediction = predictions[method]
+        elif method is not None:
+            prediction = self._predict_locked(x, method)
+        return prediction, Waiting(x, served=served)
+
+    def _learn_waiting_locked(self, waiting, y, sample_weight):
+        """Learn from a row that waited while the estimator is locked."""
+        x, served = waiting.X, waiting.served
+        x = x if served is None else served._replace(x=x)
+        self._learn_locked(x, y, sample_weight, None)
 
     @abstractmethod
     def _learn_locked(self, x, y, sample_weight, method):

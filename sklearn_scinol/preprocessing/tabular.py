@@ -1,6 +1,5 @@
 """Base of the transformers of tables: how they read and encode them."""
 
-from abc import abstractmethod
 from copy import copy
 from functools import partial
 from typing import Any
@@ -106,10 +105,6 @@ class TableTransformer(TableReader):
     """
 
     _dense: Any = None
-
-    @abstractmethod
-    def _wants_targets(self, last):
-        """Whether it learns targets in a pipeline whose last step is `last`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
@@ -254,6 +249,29 @@ class TableTransformer(TableReader):
             rows = TableRows(arrays, shape=shape, dense_view=dense)
         rows.has_canonical_format = True
         return rows
+
+    def _learn_targets(self, engine, rows):
+        if self._dense is None:
+            return
+        encoding = self._encoding
+        if rows.new_kinds:
+            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        stacked = encoding.stack(rows.columns)
+        groups = encoding.encode_groups(engine, stacked, learns=False)
+        combined = encoding.combine(engine, groups)
+        self._dense.learn_targets(
+            engine, encoding, stacked, groups, combined, rows.targets
+        )
+
+    def _learn_label(self, x, rollbacks, targets):
+        if self._dense is None:
+            return
+        encoder, read = self._read_row(x, learns=False)
+        if read is None:
+            super()._learn_label(x, rollbacks, targets)
+        else:
+            targets = targets.validated(1)
+            encoder.learn_targets(read, self._dense, rollbacks, targets)
 
     def _transform_row(self, x):
         encoder, read = self._read_row(x, learns=False)

@@ -105,6 +105,26 @@ def names_of_targets(labels, n_targets):
     return [f"_{label}" for label in labels]
 
 
+class _PlacedKeys(NamedTuple):
+    """Keys of rows, and their places among the means."""
+
+    rows: np.ndarray  # the row of each key
+    sizes: list[int]  # how many keys all rows have, and how many each text
+    order: Any  # the keys, row by row
+    places: np.ndarray
+    indptr: np.ndarray  # where the keys of each row begin, in this order
+    smooth: np.ndarray
+
+    def encode(self, engine, means, targets):
+        """Return means of keys before each row, and of all; learn targets if given."""
+        order = self.order
+        places, smooth = self.places[order], self.smooth[order]
+        in_order, of_all = means.encode(engine, places, self.indptr, smooth, *targets)
+        of_keys = np.empty_like(in_order)
+        of_keys[order] = in_order
+        return of_keys, of_all
+
+
 def _as_numbers(values, name):
     """Return finite numbers as float64; scikit-learn raises an error for others."""
     values = np.asarray(values)
@@ -235,13 +255,37 @@ class DenseView(Part):
         D : ndarray of shape (n_rows, n_columns)
         """
         n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
-        n_rows = len(n_missing)
-        numbers, keys, texts, not_begun = [np.empty((n_rows, 0))], [], [], {}
+        numbers = [np.empty((len(n_missing), 0))]
+        for group, encoded in zip(encoding.groups, groups, strict=True):
+            if group.dense_parts:
+                numbers.append(encoded.get_numbers())
+        keys, texts, not_begun = self._keys(
+            engine, encoding, stacked, groups, combined, learns
+        )
+        columns = self.columns(encoding.groups)
+        rows = np.hstack(numbers), keys, n_missing, texts
+        return self.join(engine, columns, *rows, targets, learns, not_begun)
+
+    def learn_targets(self, engine, encoding, stacked, groups, combined, targets):
+        """Learn the targets of rows that were learned without; see :meth:`encode`."""
+        keys, texts, not_begun = self._keys(
+            engine, encoding, stacked, groups, combined, learns=False
+        )
+        columns = self.columns(encoding.groups)
+        self.learn_keys(engine, columns, keys, targets, texts, not_begun)
+
+    def learn_keys(self, engine, columns, keys, targets, texts=(), not_begun=None):
+        """Learn the targets of rows with keys and texts; see :meth:`join`."""
+        y = self._as_targets(targets, len(keys))
+        placed = self._place_keys(columns[1], keys, texts, not_begun or {})
+        placed.encode(engine, self.means, y)
+
+    def _keys(self, engine, encoding, stacked, groups, combined, learns):
+        """Return keys, words of texts, and rows before the first value of columns."""
+        keys, texts, not_begun = [], [], {}
         for group, encoded, columns in zip(
             encoding.groups, groups, stacked, strict=True
         ):
-            if group.dense_parts:
-                numbers.append(encoded.get_numbers())
             if group.has_words:
                 texts += encoded.hashed
             for j, name in enumerate(group.names):
@@ -252,11 +296,9 @@ class DenseView(Part):
                     is_missing = columns.is_missing[:, j]
                     not_begun[name] = self._begin(name, is_missing, learns)
         keys += [each.keys for each in combined]
+        n_rows = len(stacked[0].is_missing)
         keys = np.stack(keys, axis=1) if keys else np.empty((n_rows, 0), np.uint64)
-        columns = self.columns(encoding.groups)
-        numbers = np.hstack(numbers)
-        rows = numbers, keys, n_missing, texts
-        return self.join(engine, columns, *rows, targets, learns, not_begun)
+        return keys, texts, not_begun
 
     def _begin(self, name, is_missing, learns):
         """Return a mask of the rows before the first value of a late column."""
@@ -320,35 +362,38 @@ class DenseView(Part):
         D = np.zeros((n, self.n_columns))
         D[:, -1] = n_missing
         D[:, of_numbers] = self._fill(numbers, of_numbers, learns)
-        y = self._learn_targets(targets, n) if learns and targets is not None else ()
+        y = self._as_targets(targets, n) if learns and targets is not None else ()
+        not_begun = not_begun or {}
+        placed = self._place_keys(keyed, keys, texts, not_begun)
+        of_keys, of_all = placed.encode(engine, self.means, y)
+        keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
+        D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
+        ends = np.cumsum(placed.sizes)
+        for first, start, end in zip(of_texts, ends, ends[1:], strict=False):
+            own = slice(start, end)
+            self._add_text(D[:, first:], of_keys[own], placed.rows[own], of_all)
+        for name, mask in not_begun.items():
+            D[np.ix_(mask, self._columns_of(name))] = 0.0
+        return D
+
+    def _place_keys(self, keyed, keys, texts, not_begun):
+        """Place the keys of all rows, then those of each text."""
         all_keys = np.concatenate([keys.ravel(), *(each.keys for each in texts)])
         sizes = [keys.size, *(len(each.keys) for each in texts)]
         smooth = np.repeat([self.smooth] + [SMOOTH_WORDS] * len(texts), sizes)
         places, order = self.means.places(all_keys), slice(None)
-        for name, mask in (not_begun or {}).items():
+        for name, mask in not_begun.items():
             of_name = np.isin(keyed, self._columns_of(name))
             of_keys = places[: keys.size].reshape(keys.shape)
             of_keys[np.ix_(mask, of_name)] = -1
+        n = len(keys)
         rows = np.repeat(np.arange(n), keys.shape[1])
         if texts:
             rows = np.concatenate([rows, *(each.rows for each in texts)])
             order = np.argsort(rows, kind="stable")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-        in_order, of_all = self.means.encode(
-            engine, places[order], indptr, smooth[order], *y
-        )
-        of_keys = np.empty_like(in_order)
-        of_keys[order] = in_order
-        keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
-        D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
-        ends = np.cumsum(sizes)
-        for first, start, end in zip(of_texts, ends, ends[1:], strict=False):
-            own = slice(start, end)
-            self._add_text(D[:, first:], of_keys[own], rows[own], of_all)
-        for name, mask in (not_begun or {}).items():
-            D[np.ix_(mask, self._columns_of(name))] = 0.0
-        return D
+        return _PlacedKeys(rows, sizes, order, places, indptr, smooth)
 
     def _columns_of(self, name):
         """Return the columns of a column of the table."""
@@ -391,7 +436,7 @@ class DenseView(Part):
         share = np.clip(mean, MIN_SHARE, 1.0 - MIN_SHARE)
         return np.log(share / (1.0 - share))
 
-    def _learn_targets(self, targets, n):
+    def _as_targets(self, targets, n):
         """Return targets as numbers, and the weights of rows."""
         self.labels, y, c = targets.as_numbers(n, self.labels, self.n_targets)
         return y, c
