@@ -150,7 +150,7 @@ class PlacesLog(NamedTuple):
     seen: np.ndarray
     events: np.ndarray
     labels: np.ndarray
-    count: np.ndarray  # int64, (1,), number of places in the log
+    n_saved: np.ndarray  # int64, (1,), number of places in the log
     n_used: int  # number of places used before the call
     n_rows: int  # number of rows before the call
 

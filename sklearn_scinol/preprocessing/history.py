@@ -6,7 +6,7 @@ from functools import lru_cache
 from importlib import import_module
 from math import isnan, nan
 from numbers import Integral
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._locks import learns
-from .._rollback import rollback_on_error
 from .._state import checkpoint
 from .._typing import Labels, TableLike, _fit_context
 from ..blocks import Events
@@ -58,8 +56,8 @@ class OnlineHistory(TableReader):
     numbers, for a :class:`TableEncoder`, or for any learner if rows are arrays.
 
     Rows and their labels may come apart: :meth:`observe` learns rows,
-    :meth:`learn_labels` the labels of rows that came before. No row sees itself, its
-    own label or what comes later.
+    :meth:`learn_labels` the labels of rows that came before, but for those whose key is
+    forgotten by now. No row sees itself, its own label or what comes later.
 
     Parameters
     ----------
@@ -244,82 +242,6 @@ class OnlineHistory(TableReader):
         """
         return self._learn_and_transform(X, self._targets(y, classes), True)
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def observe(self, X: TableLike) -> Self:
-        """Learn the next rows, whose labels have not come yet.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not valid. The transformer is then unchanged.
-        """
-        self._learn_rows(X, self._learn, self._is_first, None)
-        return self
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def observe_transform(self, X: TableLike) -> Any:
-        """Learn the next rows without labels, and transform each before.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-
-        Returns
-        -------
-        Z : table or array of shape (n_samples, n_features_out)
-            As :meth:`transform` would give for each row right before it is learned.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not valid. The transformer is then unchanged.
-        """
-        return self._learn_and_transform(X, None, self._is_first)
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    def learn_labels(
-        self, X: TableLike, y: Any, *, classes: Labels | None = None
-    ) -> Self:
-        """Learn labels of rows that were observed before, in the order of their coming.
-
-        Labels of keys that are forgotten by now are left out.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The rows, as they were given to :meth:`observe`.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their labels or targets.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call with labels counts.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-
-        Raises
-        ------
-        NotFittedError
-            If no row was observed yet.
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
-        """
-        check_is_fitted(self)
-        self._learn_targets_of(X, self._targets(y, classes))
-        return self
-
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
@@ -365,8 +287,8 @@ class OnlineHistory(TableReader):
         if reset:
             self._set_names(frame)
             self._find_columns(frame)
-        elif not is_dicts:  # which may lack columns, and have others
-            self._check_names(frame, False)
+        elif not (is_dicts and hasattr(self, "feature_names_in_")):
+            self._check_names(frame, is_dicts)  # dicts may lack columns, and have more
         given, n = {*frame.names}, frame.n_rows
 
         def read(name, kind):
@@ -516,20 +438,7 @@ class OnlineHistory(TableReader):
         self._labels, Y, c = targets.as_numbers(rows.n, self._labels, n_targets)
         return Y, c > 0.0
 
-    @learns
-    def _learn_targets_of(self, X, targets):
-        with rollback_on_error(self) as rollbacks:
-            rows = self._read(X, False)
-            if targets is None:
-                raise ValueError(
-                    f"This {type(self).__name__} estimator requires y to be passed, "
-                    "but the target y is None."
-                )
-            rows = rows.with_targets(targets)
-            rollbacks.append(checkpoint(self))
-            self._learn_targets_of_rows(get_engine(current_engine()), rows)
-
-    def _learn_targets_of_rows(self, engine, rows):
+    def _learn_targets(self, engine, rows):
         Y, has_target = self._targets_of(rows, True)
         for key, history in zip(self.keys_, self._histories, strict=True):
             keys = rows.hashed(engine, key)
@@ -577,12 +486,21 @@ class OnlineHistory(TableReader):
         if rows is None:
             return super()._encode_row(x, learns, targets)
         if targets is not None:
-            rows.targets = targets.validated(1)
+            rows.with_targets(targets)
         Z = self._history_of(engine, rows, learns)
         if isinstance(x, dict):
             added = [None if isnan(z) else z for z in Z[0].tolist()]
             return {**x, **dict(zip(self._names(), added, strict=True))}
         return np.concatenate([x, np.nan_to_num(Z[0])])
+
+    def _learn_label(self, x, rollbacks, targets):
+        engine = get_engine(current_engine())
+        rows = self._read_row(engine, x)
+        if rows is None:
+            super()._learn_label(x, rollbacks, targets)
+        else:
+            rollbacks.append(checkpoint(self))
+            self._learn_targets(engine, rows.with_targets(targets))
 
     def _read_row(self, engine, x):
         """Read a dict of plain values or an array of numbers; else return None."""

@@ -1,5 +1,6 @@
 """Base of the transformers of tables: how they read and encode them."""
 
+from abc import abstractmethod
 from copy import copy
 from functools import partial
 from typing import Any

@@ -185,14 +185,14 @@ def add_label(labels, place, targets, r):
 @exact
 def save_place(state, place, log):
     """Save a place in the log."""
-    i = log.count[0]
+    i = log.n_saved[0]
     for j in range(state.events.shape[1]):
         log.events[i, j] = state.events[place, j]
     for j in range(state.labels.shape[1]):
         log.labels[i, j] = state.labels[place, j]
     log.keys[i], log.seen[i] = state.keys[place], state.seen[place]
     log.places[i] = place
-    log.count[0] = i + 1
+    log.n_saved[0] = i + 1
 
 
 @exact
@@ -397,9 +397,9 @@ class KeyHistory(RecordsChanges):
             for array in (self.keys, self.seen, self.events, self.labels)
         ]
         n_before = self.n_rows if n else 0  # without a log no place is saved
-        count = np.zeros(1, np.int64)
+        n_saved = np.zeros(1, np.int64)
         places = np.empty(n, np.int32)
-        log = PlacesLog(places, *arrays, count, self.n_used, n_before)
+        log = PlacesLog(places, *arrays, n_saved, self.n_used, n_before)
         if n:
             self._record(log)
         return log
@@ -411,7 +411,7 @@ class KeyHistory(RecordsChanges):
             self._index = None
             for entry in reversed(log):
                 if isinstance(entry, PlacesLog):
-                    n = entry.count[0]
+                    n = entry.n_saved[0]
                     places = entry.places[:n]
                     saved = {name: getattr(entry, name)[:n] for name in self._undone}
                 else:

@@ -13,6 +13,7 @@ from support.tables import state_of, table
 
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -40,6 +41,7 @@ STEPS = {
     "binner": (OnlineBinner(50), numbers),
     "fourier": (RandomFourierFeatures(random_state=0), numbers),
     "target encoder": (OnlineTargetEncoder(), cells),
+    "history": (OnlineHistory([0, (), (4, 5)], 0, n_hashed=9), numbers),
     "table": (TableEncoder(n_hashed=200), lambda: table(N)),
     "pairs": (TableEncoder(n_hashed=200, interactions=PAIRS), lambda: table(N)),
     "dense": (TableEncoder(n_named=5, sparse_output=False), lambda: table(N)),
