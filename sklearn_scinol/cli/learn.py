@@ -27,7 +27,7 @@ from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
 from ..persistence import save
 from ..pipeline import make_online_pipeline
-from ..preprocessing import TableEncoder
+from ..preprocessing import OnlineHistory, TableEncoder
 from ..streams.arrow import pa
 from ..streams.columns import as_array
 from ..streams.errors import one_line, quote
@@ -158,6 +158,22 @@ def add_estimator(parser, group):
             action="append",
             metavar="A,B,...",
             help="columns whose values are combined; may be given several times",
+        ),
+        add(
+            "--key",
+            dest="keys",
+            type=_names,
+            action="append",
+            metavar="A,B,...",
+            help="column, or columns whose values together are a key, of which the "
+            "history is learned: earlier rows, their numbers and targets; hour, "
+            "weekday, day or month are those of --time; may be given several times "
+            "(default, with --time: all columns of text, and the whole stream)",
+        ),
+        add(
+            "--time",
+            metavar="COLUMN",
+            help="time of rows in order, a date or number, for their history",
         ),
         add(
             "--n-hashed",
@@ -357,11 +373,15 @@ def _new_model(arguments, known):
         interactions=arguments.interactions,
         **options,
     )
+    steps = [encoder, estimator]
+    if arguments.keys or arguments.time:
+        keys = arguments.keys and [tuple(key) for key in arguments.keys]
+        steps.insert(0, OnlineHistory(keys, arguments.time, **options))
     classes = None
     if task == "classification":
         names = arguments.classes
         classes = _as_labels(names, y) if names else np.unique(y)
-    return make_online_pipeline(encoder, estimator), classes
+    return make_online_pipeline(*steps), classes
 
 
 def holds_classes(y):
