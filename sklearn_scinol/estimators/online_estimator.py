@@ -22,7 +22,7 @@ from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import Origins, origins_of
 from .._state import Part, checkpoint, make_writable
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
-from .._validation import check_finite
+from .._validation import check_finite, without_names
 from .._version import __version__
 from ..config import current_engine
 from ..models.model import Chunk
@@ -36,6 +36,7 @@ from .merging import MergingMixin
 from .row_by_row import EstimatorRows, RowByRow
 from .served import Served, ServedKey
 from .validation import ValidationMixin
+from .waiting import LearnsLate, Waiting, join_key, join_rows
 
 # Minimum number of rows to hold out with early_stopping="auto".
 MIN_HELD_OUT = 10
@@ -50,6 +51,7 @@ OVERFLOW = (
 
 
 class OnlineEstimator(
+    LearnsLate,
     ValidationMixin,
     MergingMixin,
     InvariantsMixin,
@@ -581,6 +583,46 @@ class OnlineEstimator(
         if found is None and serves:
             return ServedRows.unknown(len(chunk), n_columns)
         return found
+
+    @property
+    def _predicts_each_row(self):
+        """Whether it ignores rows of weight 0, and predicts each row after all before.
+
+        Not so do mixtures of estimators from elsewhere, which learn several at once.
+        """
+        parts = [self, *self.get_params().values()]
+        learning = [each for each in parts if hasattr(each, "partial_fit")]
+        return all(isinstance(each, OnlineEstimator) for each in learning)
+
+    def _follow(self, X, methods, waiting, y, sample_weight, is_label):
+        # In one call: rows of weight 0 are only predicted.
+        late, rows = waiting.X, (waiting, y, sample_weight, is_label)
+        if not (sparse.issparse(X) or isinstance(X, np.ndarray)):
+            X = self._validate_rows(X)
+        has_one = len(methods) == 1 and self._predicts_each_row
+        if not has_one or join_key(X) != join_key(late) or type(late) is list:
+            return super()._follow(X, methods, *rows)
+        n = X.shape[0]
+        order = np.empty(len(is_label), np.intp)
+        order[~is_label], order[is_label] = np.arange(n), np.arange(n, len(is_label))
+        # Their targets are valid, and not looked at.
+        targets = np.full((n, *y.shape[1:]), self._any_target())
+        c = np.ones(len(y)) if sample_weight is None else sample_weight
+        with without_names(self):
+            prediction, served = self._partial_fit(
+                join_rows([X, late])[order],
+                np.concatenate([targets, y])[order],
+                np.concatenate([np.zeros(n), c])[order],
+                method=methods[0],
+                served=Served.concatenate([Served.unknown(n), waiting.served])[order],
+                serves=True,
+            )
+        return [prediction[~is_label]], Waiting(X, (), served[~is_label])
+
+    def _any_target(self):
+        """Return a target that is valid for rows that are only predicted."""
+        classes = getattr(self, "classes_", None)
+        return 0.0 if classes is None or self._output_shape else classes[0]
 
     # One row at a time.
 
