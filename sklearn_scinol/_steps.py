@@ -6,14 +6,15 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import _routing_enabled
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
-from .estimators.late_labels import ServedRow, Waiting
+from .estimators.late_labels import ServedRow
 from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
+from .estimators.waiting import Waiting, join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
 
 
@@ -192,7 +193,7 @@ def learn_step(step, X, given, rollbacks, targets=None, observes=False):
     """Learn rows by a step, if it can learn; return the transformed rows.
 
     It may learn targets, each after its row is transformed. With `observes` these come
-    later.
+    later, and each row is transformed before the next one is learned.
     """
     if can_learn(step):
         rollbacks.append(checkpoint_step(step))
@@ -206,6 +207,9 @@ def learn_step(step, X, given, rollbacks, targets=None, observes=False):
             return step._learn_and_transform(X, targets, step._is_first)
         if hasattr(step, "partial_fit_transform"):
             return step.partial_fit_transform(X, **given["partial_fit"])
+        if observes and _num_samples(X) > 1:
+            rows = [take_rows(X, slice(i, i + 1)) for i in range(_num_samples(X))]
+            return join_rows([step.partial_fit(x).transform(x) for x in rows])
         step.partial_fit(X, **given["partial_fit"])
     return step.transform(X, **given["transform"])
 
@@ -217,6 +221,24 @@ def learn_labels(step, X, rollbacks, targets):
         step._learn_late(X, targets)
     else:
         step.learn_labels(X, targets.y, classes=targets.classes)
+
+
+def follow_step(step, X, late, targets, is_label, rollbacks):
+    """Observe rows by a step, which learns labels of others in between.
+
+    See :meth:`LearnsLate._follow`; `late` are the rows of the labels.
+    """
+    rollbacks.append(checkpoint_step(step))
+    if isinstance(step, StreamTransformer):
+        return step._follow(X, late, targets, is_label)
+    transformed = []
+    for is_learned, rows in runs(is_label):
+        if is_learned:
+            y, classes = targets.y[rows], targets.classes
+            step.learn_labels(take_rows(late, rows), y, classes=classes)
+        else:
+            transformed.append(step.observe_transform(take_rows(X, rows)))
+    return join_rows(transformed)
 
 
 def checkpoint_step(step):

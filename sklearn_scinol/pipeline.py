@@ -29,6 +29,7 @@ from ._steps import (
     adds_rollbacks,
     can_learn,
     checkpoint_step,
+    follow_step,
     learn_labels,
     learn_step,
     learns_labels,
@@ -36,8 +37,8 @@ from ._steps import (
 )
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.labels import as_indicators, is_multilabel
-from .estimators.late_labels import Waiting
 from .estimators.row_by_row import RowByRow
+from .estimators.waiting import Waiting
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
 from .tables.dense import Targets
@@ -570,19 +571,39 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             rows = waiting.X, y, self._weights_of_last(sample_weight)
             learn_as_last_step(final, rollbacks, final._learn_waiting, *rows)
 
-    def _observe_features(self, X, rollbacks):
+    @learns
+    def _follow(self, X, methods, waiting, y, sample_weight, is_label):
+        with rollback_on_error(self) as rollbacks:
+            late = dict(waiting.inputs), y, sample_weight, is_label
+            X, inputs = self._observe_features(X, rollbacks, *late)
+            final, c = self._final_estimator, self._weights_of_last(sample_weight)
+            rows = X, methods, waiting.X, y, c, is_label
+            predictions, waiting = learn_as_last_step(
+                final, rollbacks, final._follow, *rows
+            )
+            return predictions, Waiting(waiting, inputs)
+
+    def _observe_features(
+        self, X, rollbacks, late=None, y=None, sample_weight=None, is_label=None
+    ):
         """Learn rows in all steps but the last, before their labels come.
 
         Return the rows for the last step, and of steps that learn labels the rows that
-        these were given.
+        these were given. Labels of other rows, which these steps were given before, may
+        come in between, see :meth:`LearnsLate._follow`.
         """
         self._validate_steps()
         self._check_transformers()
         given, inputs = {"partial_fit": {}, "transform": {}}, ()
         for _, name, step in self._iter(with_final=False):
+            before = X
+            if late and name in late:
+                targets = self._targets_of(step, y, None, sample_weight)
+                X = follow_step(step, X, late[name], targets, is_label, rollbacks)
+            else:
+                X = learn_step(step, X, given, rollbacks, observes=True)
             if learns_labels(step, self._final_estimator):
-                inputs += ((name, X),)
-            X = learn_step(step, X, given, rollbacks, observes=True)
+                inputs += ((name, before),)
         return X, inputs
 
     def _steps_of(self, inputs):

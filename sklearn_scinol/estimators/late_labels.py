@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
+from .waiting import Waiting
 
 if TYPE_CHECKING:
     from .row_by_row import RowByRow, RowLike
@@ -29,14 +30,6 @@ class ServedRow(NamedTuple):
     layout: tuple  # levels and shapes of the model that predicted it
     prediction: NDArray[Any]
     states: Any  # what interval or set were made of
-
-
-class Waiting(NamedTuple):
-    """Rows, or a row, that have come and are learned when their labels come."""
-
-    X: Any  # as the last step takes them, or what its own last step takes
-    inputs: tuple[tuple[str, Any], ...] = ()  # what steps that learn labels were given
-    served: Any = None  # what was predicted when the rows came
 
 
 class LateLabels:

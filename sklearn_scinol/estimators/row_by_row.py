@@ -27,7 +27,9 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
-from .late_labels import LateLabels, Waiting
+from .late_labels import LateLabels
+from .served import Served
+from .waiting import Waiting
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
 #: first step takes.
@@ -430,6 +432,24 @@ class EstimatorRows(RowByRow):
                 X, np.asarray([y]), sample_weight, classes, method
             )
         return None if answer is None else answer[0]
+
+    def _come_locked(self, x, method):
+        estimator, x = self.estimator, self._read(x)
+        check_is_fitted(estimator)
+        if method is None:
+            return None, Waiting(x, served=Served.unknown(1))
+        with without_names(estimator):
+            predictions, served = estimator._serve(chunk_of(x), method)
+        return predictions[0], Waiting(x, served=served)
+
+    def _learn_waiting_locked(self, waiting, y, sample_weight):
+        estimator = self.estimator
+        if sample_weight is not None:
+            sample_weight = np.reshape(sample_weight, 1)
+        check_not_masked(y=y)
+        row = chunk_of(waiting.X), np.asarray([y]), sample_weight
+        with without_names(estimator):
+            estimator._partial_fit(*row, served=waiting.served)
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)

@@ -533,7 +533,8 @@ class MixtureEstimator(Additive, _BaseComposition):
         check_not_merged(self)
         bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
         bounds += [level.regret_bound for level in model.levels]
-        return sum(bounds) + float(model.clipping[:, 0].sum())
+        more = float(model.clipping[:, 0].sum() + model.late_losses.sum())
+        return sum(bounds) + more
 
     def _squeeze_outputs(self, values, axis=0):
         """Drop the axis of outputs if there is a single set of weights."""

@@ -82,7 +82,7 @@ class SecondLevel(Part):
         for pool in self.pools:
             pool.weight_scale = scale
 
-    def learn(self, engine, block, predictions, first, clip=None):
+    def learn(self, engine, block, predictions, first, clip=None, served=None):
         """Predict rows, then learn them; for the parameters see :meth:`predict`.
 
         Parameters
@@ -90,6 +90,8 @@ class SecondLevel(Part):
         engine : Engine
         block : Block
             Of the rows.
+        served : list of ServedRows, default=None
+            Of each pool. The predictions of experts and first level are those served.
 
         Returns
         -------
@@ -101,6 +103,9 @@ class SecondLevel(Part):
             scores, first = first, np.empty(first.shape)
             engine.run(self._fill_normalised, scores, first)
         pooled = self.learn_pools(engine, block, predictions, first)
+        if served is not None:
+            pairs = zip(served, pooled, strict=True)
+            pooled = [own.exchange(engine, of_pool) for own, of_pool in pairs]
         levels = engine.stack(with_copies(first, pooled))
         if clip is not None:
             engine.run(clip, levels)

@@ -22,6 +22,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
+from ..estimators.waiting import join_rows, runs, take_rows
 
 
 class StreamTransformer(
@@ -301,6 +302,20 @@ class StreamTransformer(
             rows = self._read(X, reset=False).with_targets(targets)
             rollbacks.append(checkpoint(self))
             self._learn_targets(get_engine(current_engine()), rows)
+
+    def _follow(self, X, late, targets, is_label):
+        """Transform and observe rows; learn targets of others, `late`, in between.
+
+        In the order of time, `is_label` has whether the next target comes, or row.
+        """
+        transformed = []
+        for is_learned, rows in runs(is_label):
+            if is_learned:
+                self._learn_late(take_rows(late, rows), targets.part(rows))
+            else:
+                X_part = take_rows(X, rows)
+                transformed.append(self._learn_and_transform(X_part, None, False))
+        return join_rows(transformed)
 
     # One row at a time: the transformer is fitted, and parameters are not validated.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils._set_output import _wrap_method_output
 
 from .._typing import Labels, TableLike, _fit_context
 from .._validation import check_not_masked, names_error
@@ -259,9 +260,31 @@ class TableTransformer(TableReader):
             encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
         stacked = encoding.stack(rows.columns)
         groups = encoding.encode_groups(engine, stacked, learns=False)
-        combined = encoding.combine(engine, groups)
-        self._dense.learn_targets(
-            engine, encoding, stacked, groups, combined, rows.targets
+        self._dense.learn_targets(engine, encoding, stacked, groups, rows.targets)
+
+    def _follow(self, X, late, targets, is_label):
+        late_columns = self._encoding.late
+        has_begun = self._dense is None or {*self._dense.begun} == {*late_columns}
+        if not has_begun or self._option("interactions"):
+            # What keys are may change in between.
+            return super()._follow(X, late, targets, is_label)
+
+        def encode(engine, rows):
+            rows.targets = self._late_targets(engine, late, targets, is_label)
+            return self._encode(engine, rows, learns=True)
+
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        return learn(self, X, encode, False, None)
+
+    def _late_targets(self, engine, late, targets, is_label):
+        """Return :class:`LateTargets` of rows, or None if no targets are learned."""
+        if self._dense is None:
+            return None
+        late = self._read(late, reset=False).with_targets(targets)
+        stacked = self._encoding.stack(late.columns)
+        groups = self._encoding.encode_groups(engine, stacked, learns=False)
+        return self._dense.late_targets(
+            engine, self._encoding, stacked, groups, late.targets, is_label
         )
 
     def _learn_label(self, x, rollbacks, targets):

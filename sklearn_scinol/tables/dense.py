@@ -52,6 +52,12 @@ class Targets(NamedTuple):
             check_consistent_length(np.empty(n_rows), y, c)
         return self._replace(y=y, are_labels=are_labels, sample_weight=c)
 
+    def part(self, rows):
+        """Return the targets of some rows."""
+        c = self.sample_weight
+        c = None if c is None else c[rows]
+        return self._replace(y=self.y[rows], sample_weight=c)
+
     def columns(self):
         """Return the labels of columns for means, and the number of columns."""
         if not self.are_labels:
@@ -105,7 +111,7 @@ def names_of_targets(labels, n_targets):
     return [f"_{label}" for label in labels]
 
 
-class _PlacedKeys(NamedTuple):
+class PlacedKeys(NamedTuple):
     """Keys of rows, and their places among the means."""
 
     rows: np.ndarray  # the row of each key
@@ -115,14 +121,45 @@ class _PlacedKeys(NamedTuple):
     indptr: np.ndarray  # where the keys of each row begin, in this order
     smooth: np.ndarray
 
-    def encode(self, engine, means, targets):
+    def encode(self, engine, means, targets=()):
         """Return means of keys before each row, and of all; learn targets if given."""
-        order = self.order
-        places, smooth = self.places[order], self.smooth[order]
-        in_order, of_all = means.encode(engine, places, self.indptr, smooth, *targets)
+        places, smooth = self.places[self.order], self.smooth[self.order]
+        of_keys, of_all = means.encode(engine, places, self.indptr, smooth, *targets)
+        return self._in_given_order(of_keys), of_all
+
+    def follow(self, engine, means, late):
+        """Return means before each row, while targets of others come in between."""
+        is_label = late.is_label
+        sizes, both = np.empty(len(is_label), np.int64), (self, late.keys)
+        indptr = np.zeros(len(is_label) + 1, np.int64)
+        for mask, each in zip((~is_label, is_label), both, strict=True):
+            sizes[mask] = np.diff(each.indptr)
+        np.cumsum(sizes, out=indptr[1:])
+        of_label = np.repeat(is_label, sizes)
+        places = np.empty(len(of_label), np.int32)
+        smooth = np.empty(len(of_label))
+        for mask, each in zip((~of_label, of_label), both, strict=True):
+            places[mask] = each.places[each.order]
+            smooth[mask] = each.smooth[each.order]
+        y = np.zeros((len(is_label), late.y.shape[1]))
+        c = np.zeros(len(is_label))
+        y[is_label], c[is_label] = late.y, late.sample_weight
+        of_keys, of_all = means.encode(engine, places, indptr, smooth, y, c)
+        return self._in_given_order(of_keys[~of_label]), of_all[~is_label]
+
+    def _in_given_order(self, in_order):
         of_keys = np.empty_like(in_order)
-        of_keys[order] = in_order
-        return of_keys, of_all
+        of_keys[self.order] = in_order
+        return of_keys
+
+
+class LateTargets(NamedTuple):
+    """Targets of rows that came before, which come while other rows come."""
+
+    keys: PlacedKeys
+    y: np.ndarray
+    sample_weight: np.ndarray
+    is_label: np.ndarray | None  # whether the next of them comes, or the next row
 
 
 def _as_numbers(values, name):
@@ -247,7 +284,7 @@ class DenseView(Part):
             The same, encoded.
         combined : list of Hashed
             Combined columns, for each of the interactions.
-        targets : Targets or None
+        targets : Targets, LateTargets or None
         learns : bool
 
         Returns
@@ -266,19 +303,25 @@ class DenseView(Part):
         rows = np.hstack(numbers), keys, n_missing, texts
         return self.join(engine, columns, *rows, targets, learns, not_begun)
 
-    def learn_targets(self, engine, encoding, stacked, groups, combined, targets):
+    def learn_targets(self, engine, encoding, stacked, groups, targets):
         """Learn the targets of rows that were learned without; see :meth:`encode`."""
+        late = self.late_targets(engine, encoding, stacked, groups, targets, None)
+        late.keys.encode(engine, self.means, (late.y, late.sample_weight))
+
+    def late_targets(self, engine, encoding, stacked, groups, targets, is_label):
+        """Return :class:`LateTargets` of rows; see :meth:`encode`."""
+        combined = encoding.combine(engine, groups)
         keys, texts, not_begun = self._keys(
             engine, encoding, stacked, groups, combined, learns=False
         )
-        columns = self.columns(encoding.groups)
-        self.learn_keys(engine, columns, keys, targets, texts, not_begun)
+        keyed = self.columns(encoding.groups)[1]
+        placed = self._place_keys(keyed, keys, texts, not_begun)
+        return LateTargets(placed, *self._as_targets(targets, len(keys)), is_label)
 
-    def learn_keys(self, engine, columns, keys, targets, texts=(), not_begun=None):
-        """Learn the targets of rows with keys and texts; see :meth:`join`."""
+    def learn_keys(self, engine, columns, keys, targets):
+        """Learn the targets of rows with keys and without texts; see :meth:`join`."""
         y = self._as_targets(targets, len(keys))
-        placed = self._place_keys(columns[1], keys, texts, not_begun or {})
-        placed.encode(engine, self.means, y)
+        self._place_keys(columns[1], keys, (), {}).encode(engine, self.means, y)
 
     def _keys(self, engine, encoding, stacked, groups, combined, learns):
         """Return keys, words of texts, and rows before the first value of columns."""
@@ -352,7 +395,7 @@ class DenseView(Part):
             Numbers of missing values.
         texts : sequence of Hashed
             Words of texts.
-        targets : Targets, default=None
+        targets : Targets or LateTargets, default=None
         learns : bool, default=False
         not_begun : dict, default=None
             Masks of the rows before the first value of late columns, by name.
@@ -362,10 +405,14 @@ class DenseView(Part):
         D = np.zeros((n, self.n_columns))
         D[:, -1] = n_missing
         D[:, of_numbers] = self._fill(numbers, of_numbers, learns)
-        y = self._as_targets(targets, n) if learns and targets is not None else ()
         not_begun = not_begun or {}
         placed = self._place_keys(keyed, keys, texts, not_begun)
-        of_keys, of_all = placed.encode(engine, self.means, y)
+        if isinstance(targets, LateTargets):
+            of_keys, of_all = placed.follow(engine, self.means, targets)
+        else:
+            is_learned = learns and targets is not None
+            y = self._as_targets(targets, n) if is_learned else ()
+            of_keys, of_all = placed.encode(engine, self.means, y)
         keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
         D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
         ends = np.cumsum(placed.sizes)
@@ -393,7 +440,7 @@ class DenseView(Part):
             order = np.argsort(rows, kind="stable")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-        return _PlacedKeys(rows, sizes, order, places, indptr, smooth)
+        return PlacedKeys(rows, sizes, order, places, indptr, smooth)
 
     def _columns_of(self, name):
         """Return the columns of a column of the table."""
