@@ -25,6 +25,7 @@ absolute error. Last come the rows per second. If river is installed, its `Agg` 
 import argparse
 import inspect
 import sys
+from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -33,7 +34,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from interface import InputError, gives_status, positive, show_progress
-from sklearn.metrics import average_precision_score, log_loss, mean_absolute_error
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score, log_loss
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -41,13 +43,19 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
 
 HOUR, DAY = 3600.0, 86_400.0
 START = pd.Timestamp("2026-01-05")
 
-#: Maximum number of rows that are predicted together.
-BLOCK_ROWS = 1000
+CHUNK_ROWS = 1000
+VARIANTS = "raw columns", "by hand", "history"
+CLASSES, AMOUNTS = ["average_precision", "neg_log_loss"], ["neg_mean_absolute_error"]
+
+COLUMNS = "{:<9}{:<9}{:<16}{:>11}{:>12}{:>10}".format
+HEADER = COLUMNS("stream", "learner", "columns", "precision", "loss, error", "rows / s")
 
 
 class Stream(NamedTuple):
@@ -74,7 +82,10 @@ def make_fraud(n_rows, rng, n_cards=2000):
     n_fair = n_rows - 10 * n_stolen
     card = rng.choice(n_cards, n_fair, p=rate / rate.sum())
     seconds = rng.uniform(0.0, days * DAY, n_fair)
-    typical, favourites = rng.normal(3.2, 0.8, n_cards), rng.integers(60, size=(n_cards, 4))
+    typical, favourites = (
+        rng.normal(3.2, 0.8, n_cards),
+        rng.integers(60, size=(n_cards, 4)),
+    )
     shop = favourites[card, rng.integers(4, size=n_fair)]
     elsewhere = rng.random(n_fair) < 0.25
     shop[elsewhere] = rng.integers(60, size=elsewhere.sum())
@@ -142,7 +153,7 @@ def make_demand(n_rows, rng, n_shops=6):
     y = frame.pop("y").to_numpy(float)
     frame.insert(0, "when", START + pd.to_timedelta(frame.pop("hour"), unit="h"))
     keys = ["shop", ("shop", "hour")]
-    return Stream(frame, y, "when", HOUR, keys, demand_by_hand)
+    return Stream(frame, y, "when", 0.0, keys, demand_by_hand)
 
 
 def demand_by_hand(frame, y, delay):
@@ -223,7 +234,9 @@ def clicks_by_hand(frame, y, delay):
     made = frame.assign(gap=np.log1p(frame.groupby("user")["when"].diff().dt.seconds))
     for names in ["user"], ["user", "topic"]:
         late = frame[[*names, "when"]].assign(label=y.astype(float))
-        share = late.groupby(names)["label"].transform(lambda x: x.ewm(alpha=0.1).mean())
+        share = late.groupby(names)["label"].transform(
+            lambda x: x.ewm(alpha=0.1).mean()
+        )
         late = late.drop(columns="label").assign(share=share)
         late["when"] += pd.Timedelta(seconds=delay)
         known = pd.merge_asof(frame[[*names, "when"]], late, on="when", by=names)
@@ -269,78 +282,152 @@ ROWS = {"fraud": 200_000, "demand": 30_000, "sensors": 50_000, "clicks": 50_000}
 # --------
 
 
-def seconds_of(times):
-    return ((times - times.iloc[0]) / pd.Timedelta(seconds=1)).to_numpy()
-
-
-def blocks(times, delay):
-    """Yield slices of rows to predict together: no label comes between them."""
-    start, n = 0, len(times)
-    while start < n:
-        known = np.searchsorted(times + delay, times[start], "right")
-        next_label = times[known] + delay if known < n else np.inf
-        stop = np.searchsorted(times, max(next_label, times[start]), "left")
-        # Labels wait up to a fifth of their delay for more rows, as in services.
-        patient = np.searchsorted(times, times[start] + delay / 5, "left")
-        stop = max(stop, patient, start + 1)
-        yield slice(start, min(stop, start + BLOCK_ROWS)), known
-        start = min(stop, start + BLOCK_ROWS)
-
-
-def learn(steps, last, frame, y, times, delay):
-    """Predict rows when they come, learn them when labels come; return predictions."""
-    is_label = y.dtype == bool
-    said = np.full(len(y), y[: len(y) // 2].mean())
-    classes = {"classes": [False, True]} if is_label else {}
-    waiting, n_learned = [], 0
-    for rows, known in blocks(times, delay):
-        while n_learned < known:  # in the pieces in which they came
-            inputs, Z, of = waiting[0]
-            stop = min(of.stop, known)
-            own = slice(n_learned - of.start, stop - of.start)
-            labels = y[n_learned:stop]
-            for step, X in zip(steps, inputs, strict=True):
-                step.learn_labels(X.iloc[own], labels, **classes)
-            last.partial_fit(cut(Z, own), labels, **classes)
-            n_learned = stop
-            if stop == of.stop:
-                waiting.pop(0)
-        X, inputs = frame.iloc[rows], []
-        for step in steps:
-            inputs.append(X)
-            X = step.observe_transform(X)
-        waiting.append((inputs, X, rows))
-        if n_learned:
-            said[rows] = last.predict_proba(X)[:, 1] if is_label else last.predict(X)
-    return said
-
-
-def cut(Z, rows):
-    """Return some rows, with their dense view."""
-    found = Z[rows]
-    if getattr(Z, "dense_view", None) is not None:
-        found.dense_view = Z.dense_view[rows]
-    return found
-
-
-def measure(stream, last, variant):
-    """Return the scores of a variant, and its time."""
-    frame, steps, start = stream.frame, [], perf_counter()
+def measure(stream, learner, variant):
+    """Return the scores of the second half of the rows, and rows per second."""
+    frame, y, steps = stream.frame, stream.y, [TableEncoder(), learner]
     if variant == "by hand":
-        frame = stream.by_hand(frame, stream.y, stream.delay)
+        frame = stream.by_hand(frame, y, stream.delay)
     elif variant == "history":
-        steps.append(OnlineHistory(stream.keys, stream.time))
-    wants_dense = getattr(last, "_takes_dense_view", False)
-    steps.append(TableEncoder(sparse_output="auto" if wants_dense else True))
-    said = learn(
-        steps, last, frame, stream.y, seconds_of(frame[stream.time]), stream.delay
+        steps.insert(0, OnlineHistory(stream.keys, stream.time))
+    is_label, n = y.dtype == bool, len(y)
+    chunks = [slice(r, r + CHUNK_ROWS) for r in range(0, n, CHUNK_ROWS)]
+    result = progressive_validation(
+        make_online_pipeline(*steps),
+        ((frame.iloc[rows], y[rows]) for rows in chunks),
+        metrics=CLASSES if is_label else AMOUNTS,
+        classes=[False, True] if is_label else None,
+        window=n // 2,
+        delay=timedelta(seconds=stream.delay) if stream.delay else None,
+        time=stream.time if stream.delay else None,
+        progress=False,
     )
-    return score(stream.y, said), perf_counter() - start
+    scores = [abs(curve[-1]) for curve in result.window_curves.values()]
+    return scores, n / result.seconds
 
 
-def score(y, said):
-    half = slice(len(y) // 2, None)
-    y, said = y[half], said[half]
+def score_constant(y):
+    """Return the scores of the best constant for the second half of the rows."""
+    y = y[len(y) // 2 :]
     if y.dtype != bool:
-        return (mean_absolute_error(y, said),)
-    return average_precision_score(y, said), log_loss(y, np.clip(said, 1e-9, 1 - 1e-9))
+        return [np.abs(y - np.median(y)).mean()]
+    share = y.mean()
+    return [share, log_loss(y, np.full(len(y), share))]
+
+
+def learners(y):
+    """Return the learners of a stream by name."""
+    if y.dtype == bool:
+        return {"ScInOL": ScInOLClassifier(), "mixture": HedgeClassifier()}
+    return {"ScInOL": ScInOLRegressor(), "mixture": HedgeRegressor()}
+
+
+# %%
+# river
+# -----
+
+
+def make_river():
+    """Make the history of a card of river's parts, before its logistic regression."""
+    from river import compose, feature_extraction, linear_model, preprocessing, stats
+    from river.utils import Rolling
+
+    history = compose.Select("amount")
+    for how in stats.Count(), stats.EWMean(0.25), stats.EWMean(1 / 32):
+        history += feature_extraction.Agg(on="amount", by="card", how=how)
+    for how in stats.EWMean(0.25), Rolling(stats.Mean, window_size=32):
+        history += feature_extraction.TargetAgg(by="card", how=how)
+    scale = preprocessing.StandardScaler()
+    return history | scale | linear_model.LogisticRegression()
+
+
+def make_own():
+    """Make the same of this package."""
+    return make_online_pipeline(
+        OnlineHistory(time="when"), TableEncoder(), ScInOLClassifier()
+    )
+
+
+def measure_river(stream):
+    """Return the scores of river, and rows per second."""
+    from river.compose import learn_during_predict
+    from river.stream import simulate_qa
+
+    model, n, said = make_river(), len(stream.y), np.zeros(len(stream.y))
+    rows = zip(stream.frame.to_dict("records"), stream.y, strict=True)
+    delay, start = timedelta(seconds=stream.delay), perf_counter()
+    for i, x, label in simulate_qa(rows, "when", delay):
+        if label is None:
+            with learn_during_predict():
+                said[i] = model.predict_proba_one(x).get(True, 0.0)
+        else:
+            model.learn_one(x, label)
+    seconds, half = perf_counter() - start, slice(n // 2, None)
+    y, said = stream.y[half], said[half]
+    scores = (
+        average_precision_score(y, said),
+        log_loss(y, np.clip(said, 1e-9, 1 - 1e-9)),
+    )
+    return scores, n / seconds
+
+
+def n_lines(function):
+    """Return the number of lines of a function, without the first two."""
+    lines = inspect.getsource(function).splitlines()[2:]
+    return sum(1 for line in lines if line.strip())
+
+
+# %%
+# The tables
+# ----------
+
+
+def print_line(name, variant, learner, scores, speed, more=""):
+    cells = [f"{value:.4f}" if len(scores) > 1 else f"{value:.3f}" for value in scores]
+    cells = cells if len(cells) > 1 else ["", *cells]
+    speed = f"{speed:,.0f}" if speed else ""
+    print(COLUMNS(name, learner, variant, *cells, speed) + more, flush=True)
+
+
+def parse(argv):
+    parser = argparse.ArgumentParser(description="Scores with the history of keys.")
+    parser.add_argument("--data-dir", type=Path, metavar="FOLDER")
+    parser.add_argument("--rows", type=positive, metavar="N", help="of made streams")
+    parser.add_argument("--seed", type=int, default=0)
+    names = [*STREAMS, "flights"]
+    parser.add_argument("--only", action="append", choices=names, default=[])
+    parser.add_argument(
+        "--learner", action="append", choices=["ScInOL", "mixture"], default=[]
+    )
+    return parser.parse_args(argv)
+
+
+@gives_status
+def main(argv=None):
+    arguments = parse(argv)
+    if "flights" in arguments.only and arguments.data_dir is None:
+        raise InputError("flights needs --data-dir FOLDER.")
+    names = [*STREAMS, *(["flights"] if arguments.data_dir else [])]
+    print("\n".join([HEADER, "-" * len(HEADER)]))
+    for name in [each for each in names if each in (arguments.only or names)]:
+        if name == "flights":
+            stream = read_flights(arguments.data_dir)
+        else:
+            rng = np.random.default_rng(arguments.seed)
+            stream = STREAMS[name](arguments.rows or ROWS[name], rng)
+        print_line(name, "best constant", "", score_constant(stream.y), None)
+        chosen = {
+            learner: each
+            for learner, each in learners(stream.y).items()
+            if learner in (arguments.learner or [learner])
+        }
+        variants = [(each, v) for each in chosen for v in VARIANTS]
+        for learner, variant in show_progress(variants, name):
+            scores, speed = measure(stream, clone(chosen[learner]), variant)
+            print_line(name, variant, learner, scores, speed)
+        if name == "fraud" and find_spec("river"):
+            lines = f"  ({n_lines(make_river)} lines, here {n_lines(make_own)})"
+            print_line(name, "Agg, TargetAgg", "river", *measure_river(stream), lines)
+
+
+if __name__ == "__main__" and (status := main()):
+    sys.exit(status)

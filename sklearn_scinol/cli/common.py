@@ -216,7 +216,7 @@ def known_columns(model, target=None):
     if encoder := encoder_of(model):
         kinds = dict(encoder.kinds_)
         if model[0] is encoder:
-            names = kinds  # without those that are dropped
+            names = [*kinds]  # without those that are dropped
         else:  # the encoder has columns that the steps before it make
             kinds = {name: kinds[name] for name in names if name in kinds}
     if target is not None and (kind := _kind_of_target(model)):

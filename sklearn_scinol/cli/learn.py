@@ -336,7 +336,7 @@ def _new_model(arguments, known):
         on_bad_row="skip",
         **known,
     )
-    with read_chunks(stream) as ((_, y), _):
+    with read_chunks(stream) as ((X, y), _):
         pass
     task = arguments.task or "auto"
     if task == "auto":
@@ -368,13 +368,18 @@ def _new_model(arguments, known):
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
+    kinds, has_history = dict(arguments.kinds or ()), arguments.keys or arguments.time
+    if has_history:  # it has no columns that are dropped
+        dropped = {name for name, kind in kinds.items() if kind == "drop"}
+        known["columns"] = [name for name in X.column_names if name not in dropped]
+        kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
     encoder = TableEncoder(
-        kinds=dict(arguments.kinds or ()) or None,
+        kinds=kinds or None,
         interactions=arguments.interactions,
         **options,
     )
     steps = [encoder, estimator]
-    if arguments.keys or arguments.time:
+    if has_history:
         keys = arguments.keys and [tuple(key) for key in arguments.keys]
         steps.insert(0, OnlineHistory(keys, arguments.time, **options))
     classes = None

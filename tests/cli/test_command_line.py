@@ -10,12 +10,14 @@ import subprocess
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timedelta
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 import pytest
 from corrupt_files import ENCODINGS, WHOLE, mutilated
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
@@ -322,6 +324,40 @@ def test_kinds_and_interactions(run):
     assert encoder.interactions == [["city", "zip"]]
     names = " ".join(encoder.get_feature_names_out())
     assert re.search("city=oslo & zip=0000[0-4]", names)
+
+
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        (["--key", "city", "--key", "city,hour"], [("city",), ("city", "hour")]),
+        ([], [("city",), ("zip",), ()]),
+    ],
+)
+def test_history(works, options, keys):
+    """A saved model goes on, and predicts by what it has seen of the keys."""
+    header, *lines = Path(write()).read_text().splitlines()
+    start, step = datetime(2026, 1, 1), timedelta(minutes=7)
+    lines = [f"{line},{start + i * step}" for i, line in enumerate(lines)]
+    for name, part in ("data", lines), ("first", lines[:99]), ("rest", lines[99:]):
+        Path(f"{name}.csv").write_text("\n".join([f"{header},at", *part]))
+    kinds = "--kind", "zip=category", "--kind", "w=drop"
+    argv = "learn", *CLASSES, *kinds, *options, "--time", "at"
+    works(*argv, "data.csv", "--model", "whole.skops")
+    works(*argv, "first.csv", "--model", "m.skops")
+    on = "learn", "--target", "y", "--resume", "m.skops", "--model", "m.skops"
+    works(*on, "rest.csv")
+    model, whole = load("m.skops"), load("whole.skops")
+    assert (model[0].keys_, model[0].values_) == (keys, ["length"])
+    assert model.n_samples_seen_ == N_ROWS
+    assert_allclose(model.cumulative_loss_, whole.cumulative_loss_, rtol=1e-12)
+    assert "city_target_mean_8" in works("inspect", "m.skops", "--top", "999")
+    works("predict", "rest.csv", "--model", "m.skops", "--output", "p.csv")
+    columns, types = ["length", "city", "zip", "at"], {"zip": "string"}
+    ((X, _),) = read_table("rest.csv", target="y", columns=columns, column_types=types)
+    with Path("p.csv").open() as file:
+        assert [row["prediction"] for row in csv.DictReader(file)] == [
+            *model.predict(X)
+        ]
 
 
 def test_declared_numbers_make_rows_bad_that_have_none(run, works):
