@@ -166,6 +166,15 @@ class Events(NamedTuple):
     has_target: np.ndarray  # bool, (n,)
 
 
+class LateEvents(NamedTuple):
+    """Labels of earlier rows that come before, between or after rows."""
+
+    keys: np.ndarray  # uint64, (n_late,), of the rows
+    targets: np.ndarray  # (n_late, n_targets)
+    has_target: np.ndarray  # bool, (n_late,)
+    is_label: np.ndarray  # bool, (n + n_late,), in order of time
+
+
 class Entries(NamedTuple):
     """Entries of the rows of a table, by columns in ascending order."""
 

@@ -75,7 +75,7 @@ class Stream(NamedTuple):
 
 
 def make_fraud(n_rows, rng, n_cards=2000):
-    """Transactions of cards, some of which are stolen: bursts in other shops."""
+    """Transactions of cards, some of which are stolen: bursts, half in five shops."""
     days = n_rows / 2200.0
     rate = rng.gamma(1.5, size=n_cards)
     n_stolen = n_rows // 650
@@ -89,6 +89,7 @@ def make_fraud(n_rows, rng, n_cards=2000):
     shop = favourites[card, rng.integers(4, size=n_fair)]
     elsewhere = rng.random(n_fair) < 0.25
     shop[elsewhere] = rng.integers(60, size=elsewhere.sum())
+    bought = rng.integers(np.where(rng.random(10 * n_stolen) < 0.5, 5, 60))
     burst_card = np.repeat(rng.integers(n_cards, size=n_stolen), 10)
     gaps = rng.exponential(240.0, (n_stolen, 10)).cumsum(axis=1)
     begins = rng.uniform(0.0, days * DAY - HOUR, (n_stolen, 1))
@@ -96,7 +97,7 @@ def make_fraud(n_rows, rng, n_cards=2000):
         {
             "when": np.concatenate([seconds, (begins + gaps).ravel()]),
             "card": np.concatenate([card, burst_card]),
-            "shop": np.concatenate([shop, rng.integers(60, size=10 * n_stolen)]),
+            "shop": np.concatenate([shop, bought]),
             "stolen": np.repeat([False, True], [n_fair, 10 * n_stolen]),
         }
     )

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
+from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import checkpoint
 from .._typing import Labels, TableLike, _fit_context
-from ..blocks import Events
+from ..blocks import Events, LateEvents
 from ..config import current_engine
 from ..engines import get_engine
 from ..tables.column_group import MISSING
@@ -407,13 +408,22 @@ class OnlineHistory(TableReader):
     def _history_of(self, engine, rows, learns):
         """Return what is known of the keys of rows, one by one; learn them if asked."""
         times, units = self._clock.read(rows.times, learns)
-        targets, has_target = self._targets_of(rows, learns)
+        late, is_label = rows.late, rows.is_label
+        late_targets = late and self._targets_of(late, learns)
+        targets = self._targets_of(rows, learns)
         known = []
         for key, history in zip(self.keys_, self._histories, strict=True):
-            keys = rows.hashed(engine, key)
             Z = np.empty((rows.n, history.n_columns))
-            events = Events(keys, times, units, rows.values, targets, has_target)
-            history.encode(engine, events, learns, Z)
+            events = Events(
+                rows.hashed(engine, key), times, units, rows.values, *targets
+            )
+            if late:
+                late_keys = late.hashed(engine, key)
+                late_events = LateEvents(late_keys, *late_targets, is_label)
+            else:
+                none = events.keys[:0], events.targets[:0], events.has_target[:0]
+                late_events = LateEvents(*none, np.zeros(rows.n, bool))
+            history.encode(engine, events, late_events, learns, Z)
             counts = Z[:, :N_COUNTS].copy()  # contiguous, for equal bits
             if self._clock.kind == "number":
                 with np.errstate(over="ignore"):
@@ -421,9 +431,25 @@ class OnlineHistory(TableReader):
             Z[:, :N_COUNTS] = np.log1p(counts)
             known.append(Z)
         Z = np.hstack(known) if known else np.empty((rows.n, 0))
-        if learns and self.n_samples_seen_ == 0:
+        if learns and rows.n and self.n_samples_seen_ == 0:
             Z[0] = np.nan_to_num(Z[0])
         return Z
+
+    def _learn_targets(self, engine, rows):
+        none = np.empty(0)
+        keys = dict.fromkeys(self.keys_, np.empty(0, np.uint64))
+        no_rows = HistoryRows(None, 0, None, none, None, {}, rows.values[:0], keys)
+        no_rows.late, no_rows.is_label = rows, np.ones(rows.n, bool)
+        self._history_of(engine, no_rows, True)
+
+    def _follow(self, X, late, targets, is_label):
+        def encode(engine, rows):
+            rows.late = self._read(late, False).with_targets(targets)
+            rows.is_label = is_label
+            return self._encode(engine, rows, learns=True)
+
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        return learn(self, X, encode, False, None)
 
     def _targets_of(self, rows, learns):
         """Return targets as numbers, and whether each row has one."""
@@ -437,12 +463,6 @@ class OnlineHistory(TableReader):
             self._knows_targets = True
         self._labels, Y, c = targets.as_numbers(rows.n, self._labels, n_targets)
         return Y, c > 0.0
-
-    def _learn_targets(self, engine, rows):
-        Y, has_target = self._targets_of(rows, True)
-        for key, history in zip(self.keys_, self._histories, strict=True):
-            keys = rows.hashed(engine, key)
-            history.learn_labels(engine, keys, Y, has_target)
 
     def _names(self):
         """Return the names of the columns that are added."""
@@ -573,7 +593,7 @@ class OnlineHistory(TableReader):
 class HistoryRows:
     """Rows whose history is asked for, or learned."""
 
-    targets = None
+    targets = late = is_label = None
 
     def __init__(self, X, n, time_kind, times, dates, columns, values, hashed=()):
         self.X, self.n, self.time_kind, self.times = X, n, time_kind, times

@@ -208,13 +208,26 @@ def next_place(state):
 
 
 @exact
-def learn_events(state, rows, start, learns, log, out):
+def learn_events(state, rows, late, start, learns, log, out):
     """Write what is known of the key of each row; add each after it if `learns`.
 
-    Returns the row that needs another place, or the number of rows.
+    Late labels are added in between, if their keys are known. Returns the number of
+    events before the row that needs another place, or of all.
     """
-    n_seen = state.counts[2]
-    for r in range(start, rows.keys.size):
+    n_seen, n_late = state.counts[2], 0
+    for e in range(start):
+        n_late += late.is_label[e]
+    for e in range(start, late.is_label.size):
+        if late.is_label[e]:
+            i, n_late = n_late, n_late + 1
+            key = late.keys[i]
+            place = state.table[searched(state.table, state.keys, key)]
+            if place >= 0 and late.has_target[i]:
+                if place < log.n_used and state.seen[place] < log.n_rows:
+                    save_place(state, place, log)
+                add_label(state.labels, place, late.targets, i)
+            continue
+        r = e - n_late
         key = rows.keys[r]
         place = state.table[searched(state.table, state.keys, key)]
         is_new = place < 0
@@ -224,7 +237,7 @@ def learn_events(state, rows, start, learns, log, out):
         if is_new:
             place = next_place(state)
             if place < 0:
-                return r
+                return e
         if place < log.n_used and state.seen[place] < log.n_rows:
             save_place(state, place, log)
         if is_new:
@@ -241,14 +254,7 @@ def learn_events(state, rows, start, learns, log, out):
         add_event(state.events, place, rows, r, is_new)
         if rows.has_target[r]:
             add_label(state.labels, place, rows.targets, r)
-    return rows.keys.size
-
-
-@exact
-def find_places(state, keys, places):
-    """Find the places of keys; -1 for none."""
-    for r in range(keys.size):
-        places[r] = state.table[searched(state.table, state.keys, keys[r])]
+    return late.is_label.size
 
 
 @exact
@@ -257,14 +263,6 @@ def fill_table(state):
     for place in range(state.counts[0]):
         at = searched(state.table, state.keys, state.keys[place])
         state.table[at] = place
-
-
-@exact
-def learn_labels(state, places, targets, has_target):
-    """Add labels of rows to the histories of their keys."""
-    for r in range(places.size):
-        if places[r] >= 0 and has_target[r]:
-            add_label(state.labels, places[r], targets, r)
 
 
 class KeyHistory(RecordsChanges):
@@ -317,41 +315,34 @@ class KeyHistory(RecordsChanges):
         """Number of columns that :meth:`encode` fills."""
         return N_COUNTS + N_VALUE_COLUMNS * self.n_values + N_TARGET * self.n_targets
 
-    def encode(self, engine, rows, learns, out):
+    def encode(self, engine, rows, late, learns, out):
         """Write what is known of keys before each row; then add it if `learns`.
 
         Parameters
         ----------
         engine : Engine
         rows : Events
+        late : LateEvents
+            Labels that come meanwhile; of keys without a place they are left out.
         learns : bool
         out : ndarray of shape (n, n_columns)
             Gets number of rows, time since the last, decayed counts; for each value the
             last one, means, differences and ratios; for each target the last one and
             means.
         """
-        n, start = len(rows.keys), 0
+        n, start = len(late.is_label), 0
         state = self._state(engine)
-        log = self._new_places_log(n if learns else 0)
+        log = self._new_places_log(len(rows.keys), len(late.keys), learns)
         while True:
-            arguments = state, rows, start, learns, log, out
+            arguments = state, rows, late, start, learns, log, out
             start = engine.run_loop(learn_events, *arguments)
             if start == n:
                 break
             state = self._make_room(engine, state)
         if learns:
             n_used, n_taken, _ = state.counts.tolist()
-            self.n_used, self.n_rows = n_used, self.n_rows + n
+            self.n_used, self.n_rows = n_used, self.n_rows + len(rows.keys)
             self._index = state.table, state.queue, n_taken, state.n_queued
-
-    def learn_labels(self, engine, keys, targets, has_target):
-        """Add labels of rows that have come before; keys without a place have none."""
-        places = np.empty(len(keys), np.int32)
-        state = self._state(engine)
-        engine.run_loop(find_places, state, keys, places)
-        changed = np.unique(places[places >= 0])
-        self._record((changed, {"labels": self.labels[changed]}))
-        engine.run_loop(learn_labels, state, places, targets, has_target)
 
     def _state(self, engine):
         """Return the state for the loops, with the table of keys."""
@@ -389,9 +380,10 @@ class KeyHistory(RecordsChanges):
 
     # What learning has changed is restored place by place.
 
-    def _new_places_log(self, n_rows):
-        """Return a log of the places that learning so many rows may change."""
-        n = min(n_rows, self.n_used) if self._is_recorded else 0
+    def _new_places_log(self, n_rows, n_late, learns):
+        """Return a log of the places that these rows and late labels may change."""
+        is_recorded = learns and self.n_used and self._is_recorded
+        n = min(n_rows, self.n_used) + n_late if is_recorded else 0
         arrays = [
             np.empty((n, *array.shape[1:]), array.dtype)
             for array in (self.keys, self.seen, self.events, self.labels)
@@ -410,15 +402,12 @@ class KeyHistory(RecordsChanges):
         def restore():
             self._index = None
             for entry in reversed(log):
-                if isinstance(entry, PlacesLog):
-                    n = entry.n_saved[0]
-                    places = entry.places[:n]
-                    saved = {name: getattr(entry, name)[:n] for name in self._undone}
-                else:
-                    places, saved = entry
-                is_there = places < len(self.keys)  # there may have been fewer
-                for name, values in saved.items():
-                    getattr(self, name)[places[is_there]] = values[is_there]
+                last = int(entry.n_saved[0])
+                # There may have been fewer places; the first copy of each comes last.
+                kept = np.flatnonzero(entry.places[:last] < len(self.keys))[::-1]
+                for name in self._undone:
+                    array, saved = getattr(self, name), getattr(entry, name)
+                    array[entry.places[kept]] = saved[kept]
 
         return restore
 
@@ -510,6 +499,8 @@ class Clock(Part):
         learns : bool
         """
         n, last = len(times), self.last
+        if n == 0:
+            return times, times
         if self.kind == "row":
             next_row = 0.0 if np.isnan(last) else last + 1.0
             times = next_row + (np.arange(n) if learns else np.zeros(n))
