@@ -18,15 +18,14 @@ from .._rollback import finish, learn_as_last_step, roll_back
 
 if TYPE_CHECKING:
     from .row_by_row import RowByRow, RowLike
+    from .served import Served
 
 
 class ServedRow(NamedTuple):
-    """Row that waits for its label, with the interval or the set that it was served."""
+    """Row that waits for its label, with what it was served."""
 
     x: Any  # the row as it was given
-    layout: tuple  # levels and shapes of the model that predicted it
-    prediction: NDArray[Any]
-    states: Any  # what interval or set were made of
+    served: Served
 
 
 class LateLabels:
