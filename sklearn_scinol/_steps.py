@@ -12,10 +12,12 @@ from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
-from .estimators.late_labels import ServedRow
 from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
 from .estimators.waiting import Waiting, join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
+
+# Metadata of a step that is given none.
+NOTHING_GIVEN: dict = {"partial_fit": {}, "transform": {}}
 
 
 def can_learn(step, method="partial_fit"):
@@ -60,14 +62,8 @@ class PipelineRows(RowByRow):
     def _check_method(self, method):
         self._last._check_method(method)
 
-    @property
-    def _serves(self):
-        return self._last._serves
-
     def _learn_locked(self, x, y, sample_weight, method):
-        pipeline, last, served = self.estimator, self._last, None
-        if type(x) is ServedRow:
-            served, x = x, x.x
+        pipeline, last = self.estimator, self._last
         x = read_row(pipeline, x)
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
@@ -81,8 +77,6 @@ class PipelineRows(RowByRow):
                 for step in self._transformers():
                     targets = pipeline._targets_of(step, *known)
                     x = _learn_row(step, x, rollbacks, targets)
-            if served is not None:
-                x = served._replace(x=x)
             row = x, y, sample_weight, method
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
@@ -138,8 +132,8 @@ class PipelineRows(RowByRow):
 def _learn_row(step, x, rollbacks, targets=None, observes=False):
     """Learn a single row by a step; return the transformed row."""
     if not _takes_rows(step):
-        X, nothing = chunk_of(x), {"partial_fit": {}, "transform": {}}
-        return row_of(learn_step(step, X, nothing, rollbacks, targets, observes))
+        X = chunk_of(x)
+        return row_of(learn_step(step, X, NOTHING_GIVEN, rollbacks, targets, observes))
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._steps import (
+    NOTHING_GIVEN,
     PipelineRows,
     adds_rollbacks,
     can_learn,
@@ -330,9 +331,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         with rollback_on_error(self) as rollbacks:
             X, _ = self._observe_features(X, rollbacks)
             if self._can_transform():
-                given = {"partial_fit": {}, "transform": {}}
                 final = self._final_estimator
-                learn_step(final, X, given, rollbacks, observes=True)
+                learn_step(final, X, NOTHING_GIVEN, rollbacks, observes=True)
             return self
 
     @available_if(_last_step_has("row_by_row"))
@@ -594,14 +594,14 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         """
         self._validate_steps()
         self._check_transformers()
-        given, inputs = {"partial_fit": {}, "transform": {}}, ()
+        inputs: tuple[Any, ...] = ()
         for _, name, step in self._iter(with_final=False):
             before = X
             if late and name in late:
                 targets = self._targets_of(step, y, None, sample_weight)
                 X = follow_step(step, X, late[name], targets, is_label, rollbacks)
             else:
-                X = learn_step(step, X, given, rollbacks, observes=True)
+                X = learn_step(step, X, NOTHING_GIVEN, rollbacks, observes=True)
             if learns_labels(step, self._final_estimator):
                 inputs += ((name, before),)
         return X, inputs

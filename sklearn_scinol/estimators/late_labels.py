@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,6 @@ from .waiting import Waiting
 
 if TYPE_CHECKING:
     from .row_by_row import RowByRow, RowLike
-
-
-class ServedRow(NamedTuple):
-    """Row that waits for its label, with the interval or the set that it was served."""
-
-    x: Any  # the row as it was given
-    layout: tuple  # levels and shapes of the model that predicted it
-    prediction: NDArray[Any]
-    states: Any  # what interval or set were made of
 
 
 class LateLabels:

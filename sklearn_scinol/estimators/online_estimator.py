@@ -352,7 +352,7 @@ class OnlineEstimator(
                 if session is not None and self._learn_by(session, chunk, own):
                     decision = session.reported.copy()
                     answer = method and self._to_output(decision, method)
-                    return (answer, self._as_served(own)) if serves else answer
+                    return (answer, self._as_served(own.values)) if serves else answer
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
             answer = self._learn_in_order(chunk, method, serves)
@@ -450,7 +450,7 @@ class OnlineEstimator(
                 part = part.with_served(self._served_rows(part, serves))
             answers.append(self._learn_part(part, method))
             if serves:
-                served.append(self._as_served(part.served))
+                served.append(self._as_served(part.served.values))
         answer = method and self._join_answers(answers, chunk, method)
         return (answer, Served.concatenate(served)) if serves else answer
 
@@ -560,7 +560,7 @@ class OnlineEstimator(
             answers = [self._to_output(decision, each) for each in method]
         else:
             answers = self._to_output(decision, method)
-        return answers, self._as_served(own)
+        return answers, self._as_served(own.values)
 
     @property
     def _served_key(self):
@@ -569,8 +569,8 @@ class OnlineEstimator(
         models = f"{self.n_features_in_} {self._model.served_key}"
         return ServedKey(origins, models, classes)
 
-    def _as_served(self, rows):
-        return Served.by_one(self._served_key, rows.values)
+    def _as_served(self, values):
+        return Served.by_one(self._served_key, values)
 
     def _served_rows(self, chunk, serves):
         """Return what rows were served, for the model as it is now.

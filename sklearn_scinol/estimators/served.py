@@ -25,6 +25,10 @@ class ServedKey(NamedTuple):
         """Whether an estimator with a key can learn rows with this one."""
         return self.origins <= estimator.origins and self._is_like(estimator)
 
+    def fits_but_for_classes(self, estimator):
+        """Whether it could, if it had the classes."""
+        return self._replace(classes=None).fits(estimator._replace(classes=None))
+
     def equals(self, other):
         """Whether keys are equal."""
         return self.origins == other.origins and self._is_like(other)
@@ -112,6 +116,11 @@ class Served:
         values = np.empty((len(self), n_columns))
         values[is_known] = self.values[is_known, :n_columns]
         return ServedRows(values, is_known)
+
+    def groups(self):
+        """Yield each key with a mask of its rows."""
+        for i, key in enumerate(self.keys):
+            yield key, self.numbers == i
 
 
 def _place(key, keys):

@@ -228,7 +228,7 @@ def progressive_validation(
     if monitor is not None and not isinstance(monitor, LossMonitor):
         raise TypeError(f"monitor must be a LossMonitor or None; got {monitor!r}.")
     learner = ProgressiveEstimator(estimator, metrics, classes)
-    follower = learner
+    follower: Any = learner
     if arrivals is not None and (arrivals.delay or time is not None):
         follower = DelayedEstimator(learner, arrivals)
     running = RunningScores(learner.scorers, window, monitor)

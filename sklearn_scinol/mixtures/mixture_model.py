@@ -551,9 +551,7 @@ class MixtureModel(Model):
         given, engine = block.weights.given, get_engine(current_engine())
         self.target_range.learn(block.targets, given > 0.0, limits)
         for own, limit in zip(served or (), limits, strict=False):
-            is_known = own.is_known[:, np.newaxis]
-            np.copyto(limit, own.values, where=is_known)
-            np.copyto(own.values, limit)
+            limit[:] = own.swap(limit)
         clipped = self.target_range.clip(predictions, limits)
         if np.array_equal(predictions, clipped):
             return

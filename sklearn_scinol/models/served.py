@@ -52,6 +52,11 @@ class ServedRows:
         ends = np.cumsum([0, *sizes]).tolist()
         return [self.columns(slice(*each)) for each in pairwise(ends)]
 
+    def swap(self, numbers):
+        """Exchange numbers of any kind, of shape (n, n_columns), at once."""
+        np.copyto(self.values, numbers, where=~self.is_known[:, np.newaxis])
+        return self.values.copy()
+
     def exchange(self, engine, predictions):
         """Return predictions that rows are charged for, of shape (n, n_columns).
 
@@ -60,6 +65,13 @@ class ServedRows:
         charged = np.empty(predictions.shape)
         engine.run(_exchange, self.values, self.is_known, predictions, charged)
         return charged
+
+
+def runs_of(mask):
+    """Yield slices of rows that are all in a mask, or all not in it, in order."""
+    ends = [0, *np.flatnonzero(np.diff(mask)) + 1, len(mask)]
+    for start, stop in pairwise(ends):
+        yield slice(int(start), int(stop))
 
 
 def _exchange(values, is_known, predictions, charged):

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
@@ -55,16 +56,18 @@ def test_rows_are_learned_when_their_labels_come(estimator, engine):
     X, y = data()
     plain = fitted(estimator, X, y)
     model = copy.deepcopy(plain)
-    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    late = model.row_by_row().with_late_labels()
+    last, served = plain[-1] if hasattr(plain, "steps") else plain, {}
     keys = {i: (i, f"row {i}") if i % 2 else i for i in range(20, 60)}
     order = np.random.default_rng(1).permutation([*range(20, 60)])
     for part in order[:20], order[20:]:
         for i in sorted(part):
-            assert late.predict_one(X[i], keys[i]) == rows.predict_one(X[i])
+            predicted, served[i] = last._serve(X[i : i + 1])
+            assert late.predict_one(X[i], keys[i]) == predicted[0]
         for i in part[::-1]:
-            c = None if i % 3 else float(i)
-            late.learn_one(keys[i], y[i], c)
-            rows.learn_one(X[i], y[i], c)
+            c = None if i % 3 else [float(i)]
+            late.learn_one(keys[i], y[i], c and c[0])
+            last._partial_fit(X[i : i + 1], y[i : i + 1], c, served=served[i])
         model.partial_fit(X[:3], y[:3])
         plain.partial_fit(X[:3], y[:3])
     assert len(late) == late.n_dropped == 0
@@ -141,17 +144,21 @@ def test_rows_are_copied():
     X, y = data()
     model, plain = fitted(ScInOLClassifier(center=False), X, y), None
     plain = copy.deepcopy(model)
-    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    late = model.row_by_row().with_late_labels()
     indices, values, whole = np.array([0, 2]), np.array([1.0, -3.0]), X[0].copy()
     listed, cells = X[1].tolist(), X[2].astype(object)
     for key, x in enumerate([(indices, values), whole, listed, cells]):
         late.decision_function_one(x, key)
-    kept = copy.deepcopy([(indices, values), whole, listed, cells])
+    kept = [[whole[0], 0.0, 0.0, 0.0], whole.copy(), listed[:], cells.copy()]
+    kept[0][:3] = 1.0, 0.0, -3.0
+    served = plain._serve(np.array(kept, float))[1]
     indices[:], values[:], whole[:], listed[0], cells[:] = 1, 5.0, 6.0, 7.0, 8.0
     for key, x in enumerate(kept):
         late.learn_one(key, 1)
-        rows.learn_one(x, 1)
-    assert_identical(vars(model), vars(plain))
+        X_row = np.array([x], float)
+        plain._partial_fit(X_row, [1], None, served=served[key : key + 1])
+    assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+    assert model.cumulative_loss_ == pytest.approx(plain.cumulative_loss_)
 
 
 # Labels that never come.
