@@ -26,7 +26,7 @@ from ..tables.frames import all_missing, is_dict_rows
 from ..tables.kinds import as_kind, infer_kind, parse_date, parse_number, parse_text
 from ..tables.strings import Strings, unique
 from ..transforms.history import MAX_VALUE, N_COUNTS, Clock, KeyHistory
-from .tabular import TableReader
+from .tabular import MAX_COLUMNS, TableReader
 
 Key: TypeAlias = str | int | Sequence[str | int]
 
@@ -568,6 +568,7 @@ class OnlineHistory(TableReader):
         )
 
     def _invariants_of_state(self):
+        yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
         yield "the clock is one", type(self._clock) is Clock
         for name in self.keys_:
             yield "keys are tuples of names", type(name) is tuple
@@ -585,6 +586,9 @@ class OnlineHistory(TableReader):
             n_labels = len(self._labels or ())
             yield "the number of targets is bounded", each.n_targets <= MAX_TARGETS
             yield "each label has a target", n_labels <= each.n_targets
+            times = each.events[: each.n_used, 0]
+            came = np.isnan(times) | (times <= self._clock.last)
+            yield "keys were seen up to the last time", came
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_histories")

@@ -22,9 +22,12 @@ from sklearn_scinol import (
     ScInOLRegressor,
     config_context,
 )
+from sklearn_scinol._state import checkpoint
+from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
+from sklearn_scinol.tables.dense import Targets
 
 START = pd.Timestamp("2024-02-28T22:00")
 LABELS = ["no", "yes"]
@@ -465,6 +468,64 @@ def test_weights_of_0_leave_labels_out(engine):
     labels = model[0]._histories[0].labels
     assert labels[0, 0] == 10.0
     assert labels[0, 1] == (y[19] == "yes")
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("delay", ["3h", "4d"])
+@pytest.mark.parametrize("n_hashed", [2**18, 4])
+def test_late_labels_in_between(n_hashed, delay, engine):
+    """Chunks, in which labels come in between, are learned as row by row."""
+    frame, y = events(120)
+    frame["when"] = frame["when"].ffill()
+    frame = frame.sort_values("when", ignore_index=True)
+    steps = OnlineHistory(time="when", n_hashed=n_hashed), TableEncoder(n_hashed=64)
+    model = make_online_pipeline(*steps, ScInOLClassifier())
+    model.partial_fit(frame[:20], y[:20], classes=LABELS)
+    by_row = deepcopy(model)
+    result = progressive_validation(
+        model,
+        [(frame[20:77], y[20:77]), (frame[77:], y[77:])],
+        metrics="neg_log_loss",
+        time="when",
+        delay=delay,
+    )
+    late, waiting, loss = by_row.row_by_row().with_late_labels(), {}, 0.0
+
+    def learn(key):
+        late.learn_one(key, y[key])
+        return -np.log(waiting.pop(key)[LABELS.index(y[key])])
+
+    for r in range(20, 120):
+        for key in [*waiting]:
+            if frame["when"][key] + pd.Timedelta(delay) <= frame["when"][r]:
+                loss += learn(key)
+        waiting[r] = late.predict_proba_one(frame[r : r + 1], r)
+    loss += sum(map(learn, [*waiting]))
+    assert_allclose(-100 * result.scores["neg_log_loss"], loss, rtol=1e-9)
+    assert_identical(model[0]._histories, by_row[0]._histories)
+
+
+def test_late_labels_in_between_are_undone(engine):
+    frame, y = events(120)
+    history = OnlineHistory(time="when", n_hashed=4).fit(frame[:60], y[:60])
+    before = pickle.dumps(history)
+    undo = checkpoint(history)
+    order = np.random.default_rng(0).permutation(np.arange(120) < 60)
+    targets = Targets(y[:60], LABELS, None, True)
+    history._follow(frame[60:], frame[:60], targets, order)
+    assert pickle.dumps(history) != before
+    undo()
+    assert pickle.dumps(history) == before
+    history._follow(frame[60:], frame[:60], targets, order)
+
+
+def test_memory_is_as_documented():
+    """Bytes of each place, when all are used."""
+    X = np.column_stack([np.arange(3000.0) % 2048, np.ones(3000), np.ones(3000)])
+    history = OnlineHistory([0], n_hashed=1024).fit(X, np.ones(3000))._histories[0]
+    arrays = [getattr(history, name) for name in history._undone]
+    arrays += [each for each in history._index if isinstance(each, np.ndarray)]
+    assert sum(each.nbytes for each in arrays) == 1024 * (84 + 48 * 2 + 32 * 1)
 
 
 # Hostile times and keys.
