@@ -11,7 +11,7 @@ mixture: without it (raw columns), written by hand with pandas, and by
     python examples/benchmarks/history.py --only fraud --rows 20000
 
 Streams: transactions of cards, of which some are stolen and used in bursts, with labels
-two days late; hourly demand of six shops; machines with sensors, which fail within an
+two days late; hourly demand of six shops, known an hour later; machines with sensors, which fail within an
 hour of a label that comes an hour late; users who click, or not within ten minutes; and
 departures from New York from ``flights_2013_spring.csv`` in the folder, which may be
 compressed, with delays known three hours after the schedule. Each row is predicted when
@@ -154,7 +154,7 @@ def make_demand(n_rows, rng, n_shops=6):
     y = frame.pop("y").to_numpy(float)
     frame.insert(0, "when", START + pd.to_timedelta(frame.pop("hour"), unit="h"))
     keys = ["shop", ("shop", "hour")]
-    return Stream(frame, y, "when", 0.0, keys, demand_by_hand)
+    return Stream(frame, y, "when", HOUR, keys, demand_by_hand)
 
 
 def demand_by_hand(frame, y, delay):
@@ -232,7 +232,8 @@ def make_clicks(n_rows, rng, n_users=1500, n_topics=12):
 
 def clicks_by_hand(frame, y, delay):
     """Rates of users and of their topics, from labels known by then."""
-    made = frame.assign(gap=np.log1p(frame.groupby("user")["when"].diff().dt.seconds))
+    gap = frame.groupby("user")["when"].diff().dt.total_seconds()
+    made = frame.assign(gap=np.log1p(gap))
     for names in ["user"], ["user", "topic"]:
         late = frame[[*names, "when"]].assign(label=y.astype(float))
         share = late.groupby(names)["label"].transform(
@@ -252,7 +253,8 @@ def read_flights(folder):
         raise InputError(f"There is no flights_2013_spring.csv in {folder}.")
     frame = pd.read_csv(paths[0], parse_dates=["scheduled"])
     y = (frame.pop("target") == "late").to_numpy()
-    return Stream(frame, y, "scheduled", 3 * HOUR, None, flights_by_hand)
+    keys = ["carrier", "origin", "dest", ()]
+    return Stream(frame, y, "scheduled", 3 * HOUR, keys, flights_by_hand)
 
 
 def flights_by_hand(frame, y, delay):
@@ -298,8 +300,8 @@ def measure(stream, learner, variant):
         metrics=CLASSES if is_label else AMOUNTS,
         classes=[False, True] if is_label else None,
         window=n // 2,
-        delay=timedelta(seconds=stream.delay) if stream.delay else None,
-        time=stream.time if stream.delay else None,
+        delay=timedelta(seconds=stream.delay),
+        time=stream.time,
         progress=False,
     )
     scores = [abs(curve[-1]) for curve in result.window_curves.values()]
