@@ -4,18 +4,20 @@ History of keys
 
 What a stream knows of a card, a shop, a machine or a user, for ScInOL and the default
 mixture: without it (raw columns), written by hand with pandas, and by
-:class:`~sklearn_scinol.preprocessing.OnlineHistory` with its defaults::
+:class:`~sklearn_scinol.preprocessing.OnlineHistory`, of which nothing is tuned::
 
     python examples/benchmarks/history.py
     python examples/benchmarks/history.py --data-dir FOLDER --only flights
     python examples/benchmarks/history.py --only fraud --rows 20000
 
 Streams: transactions of cards, of which some are stolen and used in bursts, with labels
-two days late; hourly demand of six shops, known an hour later; machines with sensors, which fail within an
-hour of a label that comes an hour late; users who click, or not within ten minutes; and
-departures from New York from ``flights_2013_spring.csv`` in the folder, which may be
-compressed, with delays known three hours after the schedule. Each row is predicted when
-it comes, and learned, as it was encoded then, when its label comes.
+two days late; hourly demand of six shops, known an hour later; machines with sensors,
+which fail within an hour of a label that comes an hour late; users who click, or not
+within ten minutes; and departures from New York from ``flights_2013_spring.csv`` in the
+folder, which may be compressed, with delays known three hours after the schedule. Each
+row is predicted when it comes, and learned, as it was encoded then, when its label
+comes. Keys are those by default for cards and machines; elsewhere they are named: shop,
+and shop with hour; user, topic and both; carrier, origin and destination.
 
 Scores are of the second half of the rows: average precision and log loss, or the mean
 absolute error. Last come the rows per second. If river is installed, its `Agg` and
