@@ -22,6 +22,7 @@ import sklearn_scinol
 
 from .. import OnlineConformalRegressor
 from ..estimators.regressor import with_quantiles
+from ..evaluation.arrivals import Arrivals
 from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
@@ -95,6 +96,20 @@ def add_arguments(parser):
         metavar="RATE",
         help="print a line when the losses have changed, with at most this rate of "
         "false alarms per row (default: %(const)s)",
+    )
+    add(
+        "--delay",
+        type=_delay,
+        metavar="TIME",
+        help="time between a row and its label: a number of rows or, with --time, such "
+        "as 2d or 12h, or a number if times are numbers",
+    )
+    add("--time", metavar="COLUMN", help="column with the times of rows, with --delay")
+    add(
+        "--label-time",
+        metavar="COLUMN",
+        help="column with the times at which labels were known, instead of --delay; "
+        "the model does not see it",
     )
     add("-q", "--quiet", action="store_true", help="print the scores only")
     group = parser.add_argument_group("model")
@@ -183,6 +198,13 @@ def _names(text):
     return names
 
 
+def _delay(text):
+    for kind in int, float:
+        with suppress(ValueError):
+            return kind(text)
+    return text
+
+
 def _kind(text):
     name, kind = pair(text)
     if kind not in (*KINDS, "drop"):
@@ -212,10 +234,11 @@ def run(arguments):
         check_can_save(arguments.model)
         files = [*arguments.files, *arguments.test_file]
         check_not_read(arguments.model, find_files(files))
+    arrivals = _arrivals(arguments)
     model, classes, stream = open_learning(arguments)
     learner = ProgressiveEstimator(model, _metrics(model), classes)
     monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
-    table = RunningTable(learner, arguments.quiet, monitor)
+    table = RunningTable(learner, arguments.quiet, monitor, arrivals)
     with read_chunks(stream) as (_, chunks):
         _learn(arguments, model, table, stream, chunks)
     if arguments.test_file:
@@ -225,10 +248,21 @@ def run(arguments):
         )
         with read_chunks(stream) as (_, chunks):
             start = perf_counter()
-            result = score_test(learner, chunks)
+            result = score_test(learner, chunks, arguments.label_time)
         print_line()
         print_line(f"{', '.join(arguments.test_file)}, not learned:")
         print_scores(result, stream, perf_counter() - start)
+
+
+def _arrivals(arguments):
+    """Return when labels come, or None if they come at once."""
+    times = arguments.delay, arguments.time, arguments.label_time
+    if times == (None, None, None):
+        return None
+    try:
+        return Arrivals(*times)
+    except (TypeError, ValueError) as error:
+        arguments.error(str(error))
 
 
 def open_learning(arguments):
@@ -242,6 +276,9 @@ def open_learning(arguments):
         model, classes = _new_model(arguments, known)
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
+    label_time = getattr(arguments, "label_time", None)
+    if label_time and known["columns"] is not None:
+        known["columns"] = [*known["columns"], label_time]
     stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
     return model, classes, stream
 
@@ -257,6 +294,8 @@ def _learn(arguments, model, table, stream, chunks):
         for X, y, *sample_weight in chunks:
             with _delayed_interruption():
                 table.learn(X, y, *sample_weight)
+        with _delayed_interruption():
+            table.learn_rest()
         is_complete = True
     except BaseException as error:
         error.add_note(f"{table.n_added:,} rows were learned.")
