@@ -84,6 +84,14 @@ class RowWeights(NamedTuple):
         """Unit of the prior of learners that have one, for all of these rows."""
         return self.after[-1]
 
+    def keeps_prior(self, start, prior):
+        """Whether the unit is a given one for each row, not for the last one alone.
+
+        Before it has a `start`, which is 0 then, it may be smaller for the first rows.
+        """
+        first, last = self.after[-2:]
+        return last == prior and (start > 0.0 or first == last)
+
 
 class TargetScale(NamedTuple):
     """Running mean and deviation of a standardised target: one a row and output."""

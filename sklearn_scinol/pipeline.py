@@ -510,7 +510,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             y = as_indicators(y)
         elif y is not None and is_classifier(last) and not _routing_enabled():
             for name, step in self.steps[:-1]:
-                if learns_labels(step, last):
+                if hasattr(step, "_wants_targets") and step._wants_targets(last):
                     params.setdefault(f"{name}__classes", unique_labels(y))
         return super().fit(X, y, **params)
 

@@ -594,13 +594,23 @@ class OnlineEstimator(
         learning = [each for each in parts if hasattr(each, "partial_fit")]
         return all(isinstance(each, OnlineEstimator) for each in learning)
 
+    def _come(self, X, methods):
+        if not (sparse.issparse(X) or isinstance(X, np.ndarray)):
+            X = self._validate_rows(X)
+        with without_names(self):
+            return super()._come(X, methods)
+
+    def _learn_waiting(self, waiting, y, sample_weight=None):
+        with without_names(self):
+            super()._learn_waiting(waiting, y, sample_weight)
+
     def _follow(self, X, methods, waiting, y, sample_weight, is_label):
         # In one call: rows of weight 0 are only predicted.
         late, rows = waiting.X, (waiting, y, sample_weight, is_label)
         if not (sparse.issparse(X) or isinstance(X, np.ndarray)):
             X = self._validate_rows(X)
         has_one = len(methods) == 1 and self._predicts_each_row
-        if not has_one or join_key(X) != join_key(late) or type(late) is list:
+        if not has_one or join_key(X) != join_key(late):
             return super()._follow(X, methods, *rows)
         n = X.shape[0]
         order = np.empty(len(is_label), np.intp)

@@ -76,8 +76,9 @@ class Arrivals:
             return X, times, times + self.delay + 0.5, first + n - 0.5
         frame = open_frame(X)
         times, is_missing = self._column(frame, self.time)
-        start = times[~is_missing][:1] if self._latest is None else [self._latest]
-        start = start[0] if len(start) else -np.inf
+        if self._latest is None and is_missing[0]:
+            raise ValueError(f"The first row has no time, in the column {self.time!r}.")
+        start = times[0] if self._latest is None else self._latest
         times = np.append(start, np.where(is_missing, start, times))
         times = np.maximum.accumulate(times)[1:]
         if self.label_time is None:
@@ -150,7 +151,9 @@ def _as_delay(delay):
         if delay < timedelta():
             raise ValueError(f"delay must not be negative, got {delay!r}.")
         return delay
-    return float(check_scalar(delay, "delay", Real, min_val=0))
+    if np.isnan(check_scalar(delay, "delay", Real, min_val=0)):
+        raise ValueError("delay must not be NaN.")
+    return float(delay)
 
 
 def _n_rows(X):

@@ -11,8 +11,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from .._validation import without_names
-from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.waiting import Waiting, join_key, join_rows, runs, take_rows
 from .scores import _Rows
 
@@ -212,11 +210,11 @@ class DelayedEstimator:
     def finish(self):
         """Learn the rows that wait, and return them as :meth:`follow`."""
         start = perf_counter()
-        numbers, _ = self._due(np.empty(0), 0, np.inf)
+        numbers, before = self._due(np.empty(0), self._n_rows, np.inf)
         blocks = []
         if len(numbers):
             process = self._process if self._is_exact else self._process_chunk
-            blocks = process(self._nothing, numbers, np.zeros(len(numbers), np.intp))
+            blocks = process(self._nothing, numbers, before)
         self.learner.seconds += perf_counter() - start
         return self._scores(blocks)
 
@@ -328,9 +326,8 @@ class DelayedEstimator:
                 continue
             now, queue = _cut(queue, rows.stop - rows.start)
             for block in now:
-                with without_names(learner.predictor):
-                    row = block.y, block.sample_weight
-                    learner.predictor._learn_waiting(block.X, *row)
+                rows = block.X, block.y, block.sample_weight
+                learner.predictor._learn_waiting(*rows)
             blocks += now
         return blocks
 
@@ -348,13 +345,7 @@ class DelayedEstimator:
     def _predict(self, chunk, predict, X, *rows):
         """Return the rows of a chunk with their predictions, and with what waits."""
         learner, classes = self.learner, self.learner.classes
-        is_matrix = isinstance(X, np.ndarray) or sparse.issparse(X)
-        if is_matrix or not isinstance(learner.predictor, OnlineEstimator):
-            predictions, chunk.X = predict(X, *rows)
-        else:
-            X = learner.predictor._validate_rows(X)
-            with without_names(learner.predictor):
-                predictions, chunk.X = predict(X, *rows)
+        predictions, chunk.X = predict(X, *rows)
         found = predictions if len(learner.methods) > 1 else predictions[0]
         found = learner.with_labels(found, classes)
         chunk.scored = _Rows(chunk.y, found, chunk.weights, classes)

@@ -171,8 +171,9 @@ class Rows:
     @property
     def keeps_prior(self):
         """Whether the rows do not change the unit of an initial wealth."""
-        scales = self._weights.values()
-        return all(w.prior == scale.numbers[-1] for scale, _, w in scales)
+        return all(
+            w.keeps_prior(*scale.numbers[-2:]) for scale, _, w in self._weights.values()
+        )
 
     def set_weights(self, c):
         """Set the sample weights, an array or that of a single row.
