@@ -108,10 +108,11 @@ def test_names_that_do_not_fit_are_refused(model):
                 partial(rows.learn_one, x, 1.0),
                 partial(rows.predict_learn_one, x, 1.0),
                 partial(late.predict_one, x, "other"),
-                partial(late.keep_one, x, "other"),
             ):
                 with pytest.raises(ValueError, match=rf"(?s)should match.*\b{name}\b"):
                     call()
+    with pytest.raises(ValueError, match="should match"):
+        late.keep_one(pd.Series(other), "key")
     assert not len(late)
     assert_identical(vars(one), vars(before))
 
