@@ -171,8 +171,8 @@ class LateLabels:
         Raises
         ------
         ValueError
-            If the row is not usable. It does not wait. Before anything is learned, rows
-            are checked when they are learned.
+            If the row is not usable. It does not wait. Before anything is learned, and
+            by an estimator alone, values are checked when the row is learned.
         """
         if isinstance(x, Waiting):
             self._keep(x, key)

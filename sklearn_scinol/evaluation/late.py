@@ -2,6 +2,7 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -311,25 +312,32 @@ class DelayedEstimator:
 
     def _process_part(self, chunk, numbers, is_label):
         """Predict and learn rows, of which none comes and is learned."""
-        due = self._take(numbers) if len(numbers) else []
-        self._labels = np.concatenate([block.y for block in due or [self._nothing]])
-        learner, n_runs = self.learner, 1 + np.count_nonzero(np.diff(is_label))
-        if len(due) == 1 and n_runs > 2:
-            (block,) = due
-            if not learner.is_classifier or learner.knows(block.y):
-                self._store.add(self._follow(chunk, block, is_label))
-                return due
-        queue, blocks = due, []
+        if not len(numbers):
+            self._store.add(self._come(chunk))
+            return []
+        due, first = self._take(numbers), 0
+        n_labels = np.cumsum([len(block) for block in due])
+        ends = [*np.flatnonzero(is_label)[n_labels[:-1] - 1] + 1, len(is_label)]
+        for block, (start, end) in zip(due, pairwise([0, *ends]), strict=True):
+            of_block = is_label[start:end]
+            rows = slice(first, first + np.count_nonzero(~of_block))
+            first = rows.stop
+            self._process_block(None if chunk is None else chunk[rows], block, of_block)
+        return due
+
+    def _process_block(self, chunk, due, is_label):
+        """Predict the rows of a chunk, and learn a block of others in between."""
+        self._labels = due.y
+        if np.count_nonzero(np.diff(is_label)) > 1 and self.learner.knows(due.y):
+            self._store.add(self._follow(chunk, due, is_label))
+            return
         for is_learned, rows in runs(is_label):
-            if not is_learned:
+            if is_learned:
+                now = due[rows]
+                learned = now.X, now.y, now.sample_weight
+                self.learner.predictor._learn_waiting(*learned)
+            else:
                 self._store.add(self._come(chunk[rows]))
-                continue
-            now, queue = _cut(queue, rows.stop - rows.start)
-            for block in now:
-                rows = block.X, block.y, block.sample_weight
-                learner.predictor._learn_waiting(*rows)
-            blocks += now
-        return blocks
 
     def _come(self, chunk):
         """Predict rows, and return them with what waits."""
@@ -368,21 +376,6 @@ def _copied(X):
         return deepcopy(X)
     inputs = tuple((name, deepcopy(each)) for name, each in X.inputs)
     return Waiting(_copied(X.X), inputs, X.served)
-
-
-def _cut(blocks, n):
-    """Return the blocks of the first n rows, and the rest."""
-    now, rest = [], []
-    for block in blocks:
-        if n >= len(block):
-            now.append(block)
-        elif n > 0:
-            now.append(block[:n])
-            rest.append(block[n:])
-        else:
-            rest.append(block)
-        n -= min(n, len(block))
-    return now, rest
 
 
 def _as_sliceable(X):

@@ -487,8 +487,10 @@ class ProgressiveEstimator:
         return self.predictor.classes_ if self.is_classifier else None
 
     def knows(self, y):
-        """Whether all labels are known."""
-        return self.is_multilabel or bool(np.isin(y, self.classes).all())
+        """Whether all labels are of classes that are known."""
+        if not self.is_classifier or self.is_multilabel:
+            return True
+        return bool(np.isin(y, self.classes).all())
 
     def lacks_classes(self, y):
         """Whether the first chunk had fewer classes than the stream, or only one."""

@@ -35,7 +35,7 @@ from .expert import (
     predict,
     predict_transformed,
 )
-from .fixed_share import FixedShare
+from .fixed_share import FixedShare, learn_rounds
 from .mixing_scale import MixingScale
 from .parallel import workers
 from .second_level import SecondLevel, of_levels
@@ -77,6 +77,8 @@ class OwnServed(NamedTuple):
     pools: Any  # list of those of each pool
     both: Any  # predictions of both levels
     limits: Any  # list of lower and upper limits that predictions were clipped to
+    hedges: Any  # list of what :func:`learn_late_rounds` takes, for each set of weights
+    levels: Any  # list of the same for the levels
 
 
 class MixtureModel(Model):
@@ -127,9 +129,8 @@ class MixtureModel(Model):
         The weights then.
     level_curve : list of ndarray of shape (n_hedges, 1 + n_pools)
         The weights of the levels then, if there is a second one.
-    late_losses : ndarray of shape (n_hedges,)
-        For each set of weights, sum of the losses of what rows were served, by either
-        level, less those of the same predictions by the weights when they were learned.
+    is_late : ndarray of shape (1,)
+        1 if weights have learned rows that other weights had served, else 0.
     """
 
     #: During a call: the losses of each expert before it, and the weights of its rows.
@@ -164,7 +165,7 @@ class MixtureModel(Model):
                 for k in range(n_hedges)
             ]
         self.points, self.curve, self.level_curve = [], [], []
-        self.late_losses = np.zeros(n_hedges)
+        self.is_late = np.zeros(1)
         self.has_begun = False
 
     def add_classes(self, loss, is_new):
@@ -261,7 +262,8 @@ class MixtureModel(Model):
                 expert.record_call(loss_before, weight)
 
     # Rows whose labels come later: the predictions of each expert, of the first level,
-    # of each pool and of both levels, and the limits that they were clipped to.
+    # of each pool and of both levels, the limits that they were clipped to, and the
+    # weights of all shares.
 
     @property
     def n_served(self):
@@ -272,7 +274,8 @@ class MixtureModel(Model):
         """Numbers of columns of what :meth:`_split_own` returns."""
         n_pools = len(self.levels[0].pools) + 1 if self.levels else 0
         n_limits = 0 if self.target_range is None else 2
-        return [self.n_outputs] * (1 + n_pools + n_limits)
+        of_weights = [each._state.of_experts.size for each in self._all_hedges]
+        return [self.n_outputs] * (1 + n_pools + n_limits) + of_weights
 
     @property
     def served_key(self):
@@ -287,13 +290,18 @@ class MixtureModel(Model):
     def _split_own(self, served):
         """Return the :class:`ServedRows` of the mixture itself by what they are."""
         if served is None:
-            return OwnServed(None, None, None, None)
+            no_levels = [None] * len(self.hedges)
+            return OwnServed(None, None, None, None, no_levels, no_levels)
         first, *others = served.split(*self._served_sizes)
+        n = len(others) - len(self._all_hedges)
+        weights, n_hedges = others[n:], len(self.hedges)
+        others, hedges, levels = others[:n], weights[:n_hedges], weights[n_hedges:]
         limits = None if self.target_range is None else others[-2:]
         if not self.levels:
-            return OwnServed(first, None, None, limits)
+            return OwnServed(first, None, None, limits, hedges, levels)
         n_pools = len(self.levels[0].pools)
-        return OwnServed(first, others[:n_pools], others[n_pools], limits)
+        pools, both = others[:n_pools], others[n_pools]
+        return OwnServed(first, pools, both, limits, hedges, levels)
 
     def serve(self, chunk):
         try:
@@ -338,10 +346,12 @@ class MixtureModel(Model):
             known = block._replace(weights=nothing)
         for k, hedge in enumerate(self.hedges):
             own = losses[..., self._outputs_of(k)]
-            engine.learn_rounds(hedge._state, own, known.weights.given, weights[k])
+            rounds = hedge._state, own, known.weights.given, weights[k]
+            late = own_served.hedges[k]
+            learn_rounds(engine, rounds, late, self.is_late)
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
         if served is not None:
-            mean = self._charge(engine, known, own_served.first, mean)
+            mean = own_served.first.exchange(engine, mean)
         if self.levels:
             arguments = predictions, mean, limits, own_served
             mean, of_both = self._learn_levels(engine, known, *arguments)
@@ -352,27 +362,6 @@ class MixtureModel(Model):
             engine.run(self._record_weights, weights, of_both, given)
         engine.compute_losses(self.loss, block, mean, self.numbers)
         return mean
-
-    def _charge(self, engine, block, served, mean):
-        """Return what rows are charged for, and add up by how much that costs more."""
-        charged = served.exchange(engine, mean)
-        losses = [
-            engine.compute_losses(self.loss, block, each, np.zeros(2))
-            for each in (mean, charged)
-        ]
-        engine.run(self._add_late_losses, *losses, block.weights.given)
-        return charged
-
-    def _add_late_losses(self, losses, charged, c):
-        for k in range(len(self.late_losses)):
-            own, of_charged = (
-                self.mixing_scale.losses_of_weights(k, each)
-                for each in (losses, charged)
-            )
-            with np.errstate(over="ignore", invalid="ignore"):
-                steps = np.nan_to_num(c * (of_charged - own))
-            sums = np.cumsum(np.append(self.late_losses[k], steps))
-            self.late_losses[k] = np.clip(sums[-1], -MAX_FLOAT, MAX_FLOAT)
 
     def _learn_errors(self, block, predictions, weights, mean):
         """Learn squared errors; tell the deviations before each row, if asked to."""
@@ -418,13 +407,14 @@ class MixtureModel(Model):
             if served.pools is not None:
                 of_pools = [each.columns(own) for each in served.pools]
             of_own = self.output_of_block(block, k)
+            late = of_pools, served.levels[k], self.is_late
             of_level, of_own_weights = level.learn(
-                engine, of_own, predictions[:, :, own], mean[:, own], clip, of_pools
+                engine, of_own, predictions[:, :, own], mean[:, own], clip, *late
             )
             engine.run(np.copyto, of_both[:, own], of_level)
             weights.append(of_own_weights)
         if served.both is not None:
-            of_both = self._charge(engine, block, served.both, of_both)
+            of_both = served.both.exchange(engine, of_both)
         return of_both, weights
 
     def _predict_levels(self, engine, predictions, mean, limits):
@@ -602,7 +592,8 @@ class MixtureModel(Model):
         yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
         yield "squared_errors >= 0", self.squared_errors >= 0.0
         yield from floats("clipping", self.clipping, (shape[0], 1 + shape[1]))
-        yield from floats("late_losses", self.late_losses, shape[:1])
+        yield from floats("is_late", self.is_late, (1,))
+        yield "is_late is 0 or 1", np.isin(self.is_late, [0.0, 1.0])
         if self.target_range is not None:
             limits = self.target_range.limits
             yield "limits have all outputs", limits.shape == (2, n_outputs)
@@ -784,7 +775,7 @@ class MixtureModel(Model):
         sums = in_own_units.map(lambda each: each.squared_errors)
         model.squared_errors = np.maximum(sums.sum(), 0.0)
         model.clipping = shards.map(lambda each: each.clipping).sum()
-        model.late_losses = shards.map(lambda each: each.late_losses).sum()
+        model.is_late = shards.map(lambda each: each.is_late).max()
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())

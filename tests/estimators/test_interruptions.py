@@ -358,6 +358,18 @@ ROW_CALLS = {
     ),
     "row that waits": (ScInOLRegressor(), "late.predict_one"),
     "row that waits again": (ScInOLRegressor(), "late.predict_again"),
+    "row of a pipeline that waits": (
+        make_online_pipeline(OnlineScaler(), ScInOLRegressor()),
+        "late.predict_one",
+    ),
+    "row that waits for its mean": (
+        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
+        "late.predict_again",
+    ),
+    "late row of means": (
+        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
+        "late.learn_one",
+    ),
 }
 
 

@@ -37,10 +37,16 @@ class LateClasses:
         pooled = [self.ask(pool, F) for pool in self.pools]
         of_levels = np.array([first] * 3 + pooled)
         mixed = floats(self.levels.weights()) @ of_levels
-        return {"said": said, "F": F, "of_levels": of_levels, "answer": np.log(mixed)}
+        return {
+            "said": said,
+            "F": F,
+            "of_levels": of_levels,
+            "answer": np.log(mixed),
+            **weights_before(self),
+        }
 
     def learn(self, served, y, c):
-        self.hedge.update(-served["said"][:, y], c)
+        self.hedge.update(-served["said"][:, y], c, served["hedge"])
         self.weights.append(c)
         for pool in self.pools:
             relative = c / np.mean(self.weights)
@@ -52,7 +58,7 @@ class LateClasses:
         losses = -np.log(served["of_levels"][:, y])
         # Rounding must not decide which is the best where losses are equal.
         losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
-        self.levels.update(losses, c)
+        self.levels.update(losses, c, served["levels"])
         self.total += -c * served["answer"][y]
 
 
@@ -86,11 +92,17 @@ class LateNumbers:
             of_levels.append(first + deviation * p)
         of_levels = np.clip(of_levels, *limits)
         answer = floats(self.levels.weights()) @ of_levels
-        return {"said": said, "first": first, "of_levels": of_levels, "answer": answer}
+        return {
+            "said": said,
+            "first": first,
+            "of_levels": of_levels,
+            "answer": answer,
+            **weights_before(self),
+        }
 
     def learn(self, served, y, c):
         said, first = served["said"], served["first"]
-        self.hedge.update(np.abs(said - y), c)
+        self.hedge.update(np.abs(said - y), c, served["hedge"])
         deviation = self.deviation()
         x = self.differences(said, first, deviation)
         self.errors.append(y - first if self.errors else 0.0)
@@ -101,8 +113,16 @@ class LateNumbers:
                 pool.learn(x, [(y - first) / deviation], c / np.mean(self.weights))
         losses = np.abs(served["of_levels"] - y)
         losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
-        self.levels.update(losses, c)
+        self.levels.update(losses, c, served["levels"])
         self.total += c * abs(served["answer"] - y)
+
+
+def weights_before(mixture):
+    """The weights of all shares, by which a row is served."""
+    return {
+        name: [list(w) for w in getattr(mixture, name).w]
+        for name in ("hedge", "levels")
+    }
 
 
 def floats(numbers):
