@@ -280,7 +280,7 @@ STREAMS = {
     "sensors": make_sensors,
     "clicks": make_clicks,
 }
-ROWS = {"fraud": 200_000, "demand": 30_000, "sensors": 50_000, "clicks": 50_000}
+ROWS = {"fraud": 200_000, "demand": 12_000, "sensors": 50_000, "clicks": 50_000}
 
 # %%
 # Learning
