@@ -6,14 +6,18 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metadata_routing import _routing_enabled
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
-from .estimators.late_labels import ServedRow
 from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
+from .estimators.waiting import Waiting, join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
+
+# Metadata of a step that is given none.
+NOTHING_GIVEN: dict = {"partial_fit": {}, "transform": {}}
 
 
 def can_learn(step, method="partial_fit"):
@@ -29,8 +33,17 @@ def adds_rollbacks(step):
     return getattr(step, "_adds_rollbacks", False)
 
 
+def learns_labels(step, last):
+    """Whether a step before the last learns labels, perhaps later than their rows."""
+    if not can_learn(step, "learn_labels"):
+        return False
+    return not hasattr(step, "_wants_targets") or step._wants_targets(last)
+
+
 class PipelineRows(RowByRow):
     """A pipeline that learns one row at a time, see :class:`RowByRow`."""
+
+    _observes = True
 
     def __init__(self, pipeline, classes):
         super().__init__(pipeline, classes)
@@ -49,14 +62,8 @@ class PipelineRows(RowByRow):
     def _check_method(self, method):
         self._last._check_method(method)
 
-    @property
-    def _serves(self):
-        return self._last._serves
-
     def _learn_locked(self, x, y, sample_weight, method):
-        pipeline, last, served = self.estimator, self._last, None
-        if type(x) is ServedRow:
-            served, x = x, x.x
+        pipeline, last = self.estimator, self._last
         x = read_row(pipeline, x)
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
@@ -70,8 +77,6 @@ class PipelineRows(RowByRow):
                 for step in self._transformers():
                     targets = pipeline._targets_of(step, *known)
                     x = _learn_row(step, x, rollbacks, targets)
-            if served is not None:
-                x = served._replace(x=x)
             row = x, y, sample_weight, method
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
@@ -83,6 +88,32 @@ class PipelineRows(RowByRow):
             else:
                 x = row_of(step.transform(chunk_of(x)))
         return self._last._predict(x, method)
+
+    def _come_locked(self, x, method):
+        pipeline, last, inputs = self.estimator, self._last, ()
+        check_is_fitted(last.estimator)
+        x = read_row(pipeline, x)
+        with rollback_on_error(pipeline) as rollbacks:
+            names = {id(step): name for name, step in pipeline.steps}
+            for step in self._transformers():
+                if learns_labels(step, last.estimator):
+                    inputs += ((names[id(step)], x),)
+                x = _learn_row(step, x, rollbacks, observes=True)
+            row = last.estimator, rollbacks, last._come, x, method
+            prediction, waiting = learn_as_last_step(*row)
+            return prediction, Waiting(waiting, inputs)
+
+    def _learn_waiting_locked(self, waiting, y, sample_weight):
+        pipeline, last = self.estimator, self._last
+        with rollback_on_error(pipeline) as rollbacks:
+            known = [y], self._classes, sample_weight
+            for step, x in pipeline._steps_of(waiting.inputs):
+                _learn_label(step, x, rollbacks, pipeline._targets_of(step, *known))
+            if sample_weight is not None and _routing_enabled():
+                c = pipeline._weights_of_last([sample_weight])
+                sample_weight = None if c is None else c[0]
+            row = waiting.X, y, sample_weight
+            learn_as_last_step(last.estimator, rollbacks, last._learn_waiting, *row)
 
     def _transformers(self):
         """Return the steps before the last; check replaced ones."""
@@ -98,15 +129,25 @@ class PipelineRows(RowByRow):
         return steps
 
 
-def _learn_row(step, x, rollbacks, targets):
+def _learn_row(step, x, rollbacks, targets=None, observes=False):
     """Learn a single row by a step; return the transformed row."""
     if not _takes_rows(step):
-        nothing = {"partial_fit": {}, "transform": {}}
-        return row_of(learn_step(step, chunk_of(x), nothing, rollbacks, targets))
+        X = chunk_of(x)
+        return row_of(learn_step(step, X, NOTHING_GIVEN, rollbacks, targets, observes))
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()
         return step._learn_row(x, rollbacks, targets)
+
+
+def _learn_label(step, x, rollbacks, targets):
+    """Learn the label of a single row by a step that has observed the row."""
+    if not isinstance(step, StreamTransformer):
+        return learn_labels(step, chunk_of(x), rollbacks, targets)
+    locks = locks_of(step)
+    with locks.state:
+        locks.wait_for_readers()
+        step._learn_label(x, rollbacks, targets)
 
 
 def merge_steps(name, steps, start, placements):
@@ -142,20 +183,56 @@ def _takes_rows(step):
     return _get_output_config("transform", step)["dense"] == "default"
 
 
-def learn_step(step, X, given, rollbacks, targets=None):
+def learn_step(step, X, given, rollbacks, targets=None, observes=False):
     """Learn rows by a step, if it can learn; return the transformed rows.
 
-    A step of this package may learn targets, each after its row is transformed.
+    It may learn targets, each after its row is transformed. With `observes` these come
+    later, and each row is transformed before the next one is learned.
     """
     if can_learn(step):
         rollbacks.append(checkpoint_step(step))
+        if observes and hasattr(step, "observe_transform"):
+            return step.observe_transform(X)
         if targets is not None:
+            if not isinstance(step, StreamTransformer):
+                y, classes = targets.y, targets.classes
+                return step.partial_fit_transform(X, y, classes=classes)
             step._validate_params()
             return step._learn_and_transform(X, targets, step._is_first)
         if hasattr(step, "partial_fit_transform"):
             return step.partial_fit_transform(X, **given["partial_fit"])
+        if observes and _num_samples(X) > 1:
+            rows = [take_rows(X, slice(i, i + 1)) for i in range(_num_samples(X))]
+            return join_rows([step.partial_fit(x).transform(x) for x in rows])
         step.partial_fit(X, **given["partial_fit"])
     return step.transform(X, **given["transform"])
+
+
+def learn_labels(step, X, rollbacks, targets):
+    """Learn the labels of rows by a step that has observed the rows."""
+    rollbacks.append(checkpoint_step(step))
+    if isinstance(step, StreamTransformer):
+        step._learn_late(X, targets)
+    else:
+        step.learn_labels(X, targets.y, classes=targets.classes)
+
+
+def follow_step(step, X, late, targets, is_label, rollbacks):
+    """Observe rows by a step, which learns labels of others in between.
+
+    See :meth:`LearnsLate._follow`; `late` are the rows of the labels.
+    """
+    rollbacks.append(checkpoint_step(step))
+    if isinstance(step, StreamTransformer):
+        return step._follow(X, late, targets, is_label)
+    transformed = []
+    for is_learned, rows in runs(is_label):
+        if is_learned:
+            y, classes = targets.y[rows], targets.classes
+            step.learn_labels(take_rows(late, rows), y, classes=classes)
+        else:
+            transformed.append(step.observe_transform(take_rows(X, rows)))
+    return join_rows(transformed)
 
 
 def checkpoint_step(step):

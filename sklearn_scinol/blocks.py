@@ -84,6 +84,14 @@ class RowWeights(NamedTuple):
         """Unit of the prior of learners that have one, for all of these rows."""
         return self.after[-1]
 
+    def keeps_prior(self, start, prior):
+        """Whether the unit is a given one for each row, not for the last one alone.
+
+        Before it has a `start`, which is 0 then, it may be smaller for the first rows.
+        """
+        first, last = self.after[-2:]
+        return last == prior and (start > 0.0 or first == last)
+
 
 class TargetScale(NamedTuple):
     """Running mean and deviation of a standardised target: one a row and output."""
@@ -127,6 +135,52 @@ class Means(NamedTuple):
     total: np.ndarray  # (1 + n_targets,), weight of all rows, and sums of targets
     start: float
     n_start: float
+
+
+class Places(NamedTuple):
+    """What is known of keys, each in a place; see transforms/history.py."""
+
+    keys: np.ndarray  # uint64, (n_places,)
+    seen: np.ndarray  # int64, (n_places,), number of the last row of the key
+    events: np.ndarray  # (n_places, 6 + 6 n_values)
+    labels: np.ndarray  # (n_places, 1 + 4 n_targets)
+    table: np.ndarray  # int32, (2^b,), to search keys by; -1 where it is free
+    queue: np.ndarray  # int32, places in order of `seen`, when it was made
+    counts: np.ndarray  # int64, (3,): places used, taken from the queue, and rows
+    n_queued: int  # number of rows when the queue was made
+
+
+class PlacesLog(NamedTuple):
+    """Places as they were before a call changed them."""
+
+    places: np.ndarray  # int32
+    keys: np.ndarray
+    seen: np.ndarray
+    events: np.ndarray
+    labels: np.ndarray
+    n_saved: np.ndarray  # int64, (1,), number of places in the log
+    n_used: int  # number of places used before the call
+    n_rows: int  # number of rows before the call
+
+
+class Events(NamedTuple):
+    """Rows of a key for its history, perhaps with their labels."""
+
+    keys: np.ndarray  # uint64, (n,)
+    times: np.ndarray  # (n,), ascending; NaN for not known
+    units: np.ndarray  # (n,), of time
+    values: np.ndarray  # (n, n_values), NaN for missing
+    targets: np.ndarray  # (n, n_targets)
+    has_target: np.ndarray  # bool, (n,)
+
+
+class LateEvents(NamedTuple):
+    """Labels of earlier rows that come before, between or after rows."""
+
+    keys: np.ndarray  # uint64, (n_late,), of the rows
+    targets: np.ndarray  # (n_late, n_targets)
+    has_target: np.ndarray  # bool, (n_late,)
+    is_label: np.ndarray  # bool, (n + n_late,), in order of time
 
 
 class Entries(NamedTuple):

@@ -1,27 +1,35 @@
-"""Checks that learners and losses keep what they declare."""
+"""Checks that learners, losses and steps of pipelines keep what they declare."""
 
 import pickle
 from collections.abc import Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.utils.validation import _num_samples
 
 from ._hyperparameters import is_value, with_plain_numbers
 from .baselines import BaselineClassifier, BaselineRegressor
 from .config import config_context
+from .estimators.waiting import take_rows
 from .evaluation.comparator import row_losses
 from .learners import OGD
 from .learners.interface import check_is_learner, traits
 from .losses.interface import check_is_loss
 from .losses.methods import MAX_STEP
 from .merging import merge_models
+from .views import dense_view_of
 
-__all__ = ["check_learner", "check_loss"]
+__all__ = ["check_learner", "check_loss", "check_step"]
 
 N_FEATURES = 5
+
+#: Minimum number of rows to check a step with.
+MIN_ROWS_OF_STEP = 20
 
 
 class Case(NamedTuple):
@@ -180,6 +188,132 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     n_classes = (3 if loss.joint else 2) if loss.is_classification else 0
     for container in np.array, sparse.csr_array:
         _check_case(Case(OGD(1e-3), loss, n_classes, container), engines)
+
+
+def check_step(step: Any, X: Any, y: ArrayLike | None = None) -> None:
+    """Check that a step of a pipeline learns a stream row by row.
+
+    It is for steps with `partial_fit_transform`, which transform each row by the rows
+    before it.
+
+    - No row sees itself or the future: how a row is transformed depends neither on
+      later rows or labels nor on its own label.
+    - Rows in any chunks are transformed alike, to the last bit. `transform` gives what
+      the next row would be transformed to, but for rounding.
+    - `observe` is `observe_transform` without its result.
+    - `observe_transform`, then `learn_labels`, row by row, are
+      `partial_fit_transform`.
+    - A step that was pickled goes on where it was.
+
+    Parameters
+    ----------
+    step : object
+        A step that has learned nothing. It is not changed.
+    X : object
+        20 rows or more, as the step takes them: an array, a frame or a list.
+    y : array-like of shape (n_samples,), default=None
+        Their labels, for a step with `learn_labels`.
+
+    Raises
+    ------
+    AssertionError
+        If a statement does not hold.
+    ValueError
+        If there are fewer rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn_scinol.checks import check_step
+    >>> from sklearn_scinol.preprocessing import OnlineTargetEncoder
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.choice(["Oslo", "Rome", "Turku"], size=(50, 2))
+    >>> check_step(OnlineTargetEncoder(), X, rng.normal(size=50))
+    """
+    n = _num_samples(X)
+    if n < MIN_ROWS_OF_STEP:
+        raise ValueError(f"check_step needs at least {MIN_ROWS_OF_STEP} rows, got {n}.")
+    y = None if y is None else np.asarray(y)
+    given = {"y": y}
+    if y is not None and y.dtype.kind not in "fiu":
+        given["classes"] = np.unique(y)
+
+    def learned(step, rows, labels=y, X=X):
+        of_rows = given | {"y": None if labels is None else labels[rows]}
+        return _cells(step.partial_fit_transform(take_rows(X, rows), **of_rows))
+
+    whole = deepcopy(step)
+    expected = learned(whole, np.arange(n))
+    parts, pieces = deepcopy(step), []
+    for rows in np.split(np.arange(n), [1, 2, 7, n // 2]):
+        pieces.append(learned(parts, rows))
+        parts = pickle.loads(pickle.dumps(parts))
+    statement = "chunks, and pickling, make no difference"
+    _assert(_same_cells(np.concatenate(pieces), expected), step, statement)
+    half = np.arange(n // 2)
+    begun = deepcopy(step)
+    of_half = learned(begun, half)
+    statement = "no row sees later rows"
+    _assert(_same_cells(of_half, expected[half]), step, statement)
+    if y is not None:
+        for place in half[1:]:
+            changed = y.copy()
+            changed[place:] = np.roll(y, n // 2 + 1)[place:]
+            own = learned(deepcopy(step), np.arange(place + 1), changed)[place]
+            statement = "no row sees its own label"
+            _assert(_same_cells(own, expected[place]), step, statement)
+    after = np.arange(n // 2, n)
+    asked = _cells(begun.transform(take_rows(X, after[:1])))
+    statement = "`transform` gives what the next row is transformed to"
+    _assert(_are_close(asked, expected[after[:1]]), step, statement)
+    if hasattr(step, "observe_transform"):
+        _check_observed(step, begun, X, y, given, after, expected)
+
+
+def _check_observed(step, begun, X, y, given, after, expected):
+    """Check a step that has learned half of the rows and observes the others."""
+    one, other = deepcopy(begun), deepcopy(begun)
+    for row in after:
+        x = take_rows(X, slice(row, row + 1))
+        observed = _cells(one.observe_transform(x))
+        _assert(other.observe(x) is other, step, "`observe` returns the step")
+        if y is not None and hasattr(step, "learn_labels"):
+            labels = given | {"y": y[row : row + 1]}
+            for each in one, other:
+                learns = each.learn_labels(x, **labels) is each
+                _assert(learns, step, "`learn_labels` returns the step")
+        statement = (
+            "`observe_transform` and `learn_labels`, row by row, are "
+            "`partial_fit_transform`"
+        )
+        _assert(_same_cells(observed, expected[row : row + 1]), step, statement)
+    x = take_rows(X, slice(0, 1))
+    alike = _same_cells(_cells(one.transform(x)), _cells(other.transform(x)))
+    _assert(alike, step, "`observe` learns what `observe_transform` does")
+
+
+def _cells(Z):
+    """Return transformed rows as an array, sparse ones with their dense view."""
+    if sparse.issparse(Z):
+        view = dense_view_of(Z)
+        Z = Z.toarray() if view is None else np.hstack([Z.toarray(), view])
+    return np.asarray(Z)
+
+
+def _same_cells(actual, expected):
+    if actual.shape != expected.shape:
+        return False
+    if actual.dtype.kind in "fiub":
+        return np.array_equal(actual, expected, equal_nan=True)
+    pairs = zip(actual.ravel(), expected.ravel(), strict=True)
+    return all(a == b or (a != a and b != b) for a, b in pairs)
+
+
+def _are_close(actual, expected):
+    """Whether numbers differ by rounding at most, and other cells not at all."""
+    if actual.dtype.kind not in "fiub" or actual.shape != expected.shape:
+        return _same_cells(actual, expected)
+    return np.allclose(actual, expected, rtol=1e-10, atol=1e-12, equal_nan=True)
 
 
 def _check_is_value(value, what):

@@ -58,6 +58,7 @@ from .transforms import (
     clipping,
     features,
     fourier,
+    history,
     standard,
     target_means,
     targets,
@@ -113,7 +114,7 @@ _TYPES = [
     *_classes(newton, pool, random_features, recent, separate, trees, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     dense.DenseView,
-    *_classes(bins, clipping, features, fourier, standard),
+    *_classes(bins, clipping, features, fourier, history, standard),
     *_classes(target_means, targets, units),
 ]
 

@@ -25,16 +25,21 @@ from sklearn.utils.validation import check_is_fitted
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._steps import (
+    NOTHING_GIVEN,
     PipelineRows,
     adds_rollbacks,
     can_learn,
     checkpoint_step,
+    follow_step,
+    learn_labels,
     learn_step,
+    learns_labels,
     merge_steps,
 )
 from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.labels import as_indicators, is_multilabel
 from .estimators.row_by_row import RowByRow
+from .estimators.waiting import Waiting
 from .inspection import TableTermsDisplay
 from .preprocessing import TableEncoder
 from .tables.dense import Targets
@@ -48,6 +53,10 @@ __all__ = ["OnlinePipeline", "make_online_pipeline"]
 
 def _can_partial_fit(pipeline):
     return can_learn(pipeline._final_estimator) or pipeline._can_transform()
+
+
+def _can_observe(pipeline):
+    return any(can_learn(step, "observe") for _, step in pipeline.steps)
 
 
 def _has_table_terms(pipeline):
@@ -291,6 +300,41 @@ class OnlinePipeline(SharedByThreads, Pipeline):
             learn, given = final.partial_fit_predict, {"method": method, **given}
             return learn_as_last_step(final, rollbacks, learn, X, y, **given)
 
+    @available_if(_can_observe)
+    @learns
+    def observe(self, X: Any) -> Self:
+        """Learn rows whose labels are not known, by all steps but the last.
+
+        Only available if a step has `observe`, as transformers of this package do.
+        Others learn by `partial_fit`. It is for rows whose labels will never come:
+        `row_by_row().with_late_labels()` observes rows and learns their labels later.
+
+        Parameters
+        ----------
+        X : object
+            The next rows of the stream, as the first step takes them.
+
+        Returns
+        -------
+        self : object
+            The pipeline, whose last step has learned nothing, unless it is a
+            transformer.
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learned yet: a first row needs its label.
+        ValueError
+            If a step refuses the rows. All steps are then unchanged.
+        """
+        check_is_fitted(self._final_estimator)
+        with rollback_on_error(self) as rollbacks:
+            X, _ = self._observe_features(X, rollbacks)
+            if self._can_transform():
+                final = self._final_estimator
+                learn_step(final, X, NOTHING_GIVEN, rollbacks, observes=True)
+            return self
+
     @available_if(_last_step_has("row_by_row"))
     @_fit_context(prefer_skip_nested_validation=False)
     def row_by_row(self, *, classes: Labels | None = None) -> RowByRow:
@@ -503,12 +547,82 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         given = of_step(len(self) - 1, name)["partial_fit"]
         return X, given if classes is None else {**given, "classes": classes}
 
+    # Rows that come, and are learned when their labels come; see `Waiting`.
+
+    @learns
+    def _come(self, X, methods):
+        check_is_fitted(self._final_estimator)
+        with rollback_on_error(self) as rollbacks:
+            X, inputs = self._observe_features(X, rollbacks)
+            final = self._final_estimator
+            rows = X, methods
+            predictions, waiting = learn_as_last_step(
+                final, rollbacks, final._come, *rows
+            )
+            return predictions, Waiting(waiting, inputs)
+
+    @learns
+    def _learn_waiting(self, waiting, y, sample_weight=None):
+        with rollback_on_error(self) as rollbacks:
+            for step, X in self._steps_of(waiting.inputs):
+                targets = self._targets_of(step, y, None, sample_weight)
+                learn_labels(step, X, rollbacks, targets)
+            final = self._final_estimator
+            rows = waiting.X, y, self._weights_of_last(sample_weight)
+            learn_as_last_step(final, rollbacks, final._learn_waiting, *rows)
+
+    @learns
+    def _follow(self, X, methods, waiting, y, sample_weight, is_label):
+        with rollback_on_error(self) as rollbacks:
+            late = dict(waiting.inputs), y, sample_weight, is_label
+            X, inputs = self._observe_features(X, rollbacks, *late)
+            final, c = self._final_estimator, self._weights_of_last(sample_weight)
+            rows = X, methods, waiting.X, y, c, is_label
+            predictions, waiting = learn_as_last_step(
+                final, rollbacks, final._follow, *rows
+            )
+            return predictions, Waiting(waiting, inputs)
+
+    def _observe_features(
+        self, X, rollbacks, late=None, y=None, sample_weight=None, is_label=None
+    ):
+        """Learn rows in all steps but the last, before their labels come.
+
+        Return the rows for the last step, and of steps that learn labels the rows that
+        these were given. Labels of other rows, which these steps were given before, may
+        come in between, see :meth:`LearnsLate._follow`.
+        """
+        self._validate_steps()
+        self._check_transformers()
+        inputs: tuple[Any, ...] = ()
+        for _, name, step in self._iter(with_final=False):
+            before = X
+            if late and name in late:
+                targets = self._targets_of(step, y, None, sample_weight)
+                X = follow_step(step, X, late[name], targets, is_label, rollbacks)
+            else:
+                X = learn_step(step, X, NOTHING_GIVEN, rollbacks, observes=True)
+            if learns_labels(step, self._final_estimator):
+                inputs += ((name, before),)
+        return X, inputs
+
+    def _steps_of(self, inputs):
+        """Return the steps that learn labels, each with the rows that it was given."""
+        steps, last = dict(self.steps), self._final_estimator
+        given = [(steps.get(name), X) for name, X in inputs]
+        return [(step, X) for step, X in given if learns_labels(step, last)]
+
+    def _weights_of_last(self, sample_weight):
+        """Return weights of rows for the last step."""
+        if sample_weight is None or not _routing_enabled():
+            return sample_weight
+        routed = self._route({"sample_weight": sample_weight})
+        return routed[self.steps[-1][0]].partial_fit.get("sample_weight")
+
     def _targets_of(self, step, y, classes, sample_weight):
         """Return the targets that a step before the last learns, or None."""
         last = self._final_estimator
-        if y is None or not hasattr(step, "_wants_targets"):
-            return None
-        if not step._wants_targets(last):
+        if y is None or not learns_labels(step, last):
             return None
         c = None if sample_weight is None else np.ravel(sample_weight)
         if is_classifier(last) and is_multilabel(y):  # means of zeros and ones

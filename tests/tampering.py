@@ -39,6 +39,7 @@ from sklearn_scinol.persistence import load
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -154,6 +155,12 @@ TAMPERED = {
     "encoder": of_transformer(ENCODER, table()),
     "target means": of_transformer(
         OnlineTargetEncoder(n_hashed=16), table(), np.arange(20.0)
+    ),
+    "history": of_transformer(
+        OnlineHistory(time="at", n_hashed=3), table(), np.arange(20.0)
+    ),
+    "history of numbers": of_transformer(
+        OnlineHistory([0, ()], 1), KINDS["bins"].rows(), KINDS["bins"].targets()
     ),
     "scaler": of_transformer(OnlineScaler(), KINDS["bins"].rows()),
     "fourier-alone": of_transformer(

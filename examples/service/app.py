@@ -7,13 +7,14 @@ One process predicts and learns::
     pip install ".[fast,persistence]" -r examples/service/requirements.txt
     MODEL_FOLDER=/var/lib/payments uvicorn --app-dir examples/service app:app
 
-The folder has the model, and the payments that wait for their labels. Both are saved
-every minute and at the end, and loaded at the start.
+The folder has the model, and the payments that wait for their labels: as they were
+encoded, with what was predicted. Both are saved every minute and at the end, and loaded
+at the start; pickles run code, so let nobody else write to the folder.
 """
 
-import json
 import logging
 import os
+import pickle
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
@@ -48,17 +49,17 @@ class Service:
 
     def __init__(self, folder):
         self.model_file = Path(folder, "model.skops")
-        self.rows_file = Path(folder, "waiting.json")
+        self.rows_file = Path(folder, "waiting.pickle")
         self.model = load(self.model_file) if self.model_file.exists() else new_model()
         self.late = self.model.row_by_row().with_late_labels(max_waiting=100_000)
         if self.rows_file.exists():
-            for key, row in json.loads(self.rows_file.read_text("utf-8")).items():
+            for key, row in pickle.loads(self.rows_file.read_bytes()):
                 self.late.keep_one(row, key)
 
     def save(self):
         # Rows first: one that is learned meanwhile is saved twice, rather than not.
         new_file = self.rows_file.with_suffix(".new")
-        new_file.write_text(json.dumps(dict(self.late.items())), "utf-8")
+        new_file.write_bytes(pickle.dumps(self.late.items()))
         new_file.replace(self.rows_file)
         save(self.model, self.model_file)
 

@@ -189,10 +189,9 @@ def load_model(path):
 
 
 def encoder_of(model):
-    """Return the encoder that is a model's first step, or None."""
-    if isinstance(model, Pipeline) and isinstance(model[0], TableEncoder):
-        return model[0]
-    return None
+    """Return the encoder before a model's last step, or None."""
+    steps = model[:-1] if isinstance(model, Pipeline) else ()
+    return next((step for step in steps if isinstance(step, TableEncoder)), None)
 
 
 def has_intervals(model):
@@ -215,7 +214,11 @@ def known_columns(model, target=None):
     """Return the columns of a model and their kinds, for :func:`open_stream`."""
     names, kinds = getattr(model, "feature_names_in_", None), {}
     if encoder := encoder_of(model):
-        names, kinds = encoder.kinds_, dict(encoder.kinds_)
+        kinds = dict(encoder.kinds_)
+        if model[0] is encoder:
+            names = [*kinds]  # without those that are dropped
+        else:  # the encoder has columns that the steps before it make
+            kinds = {name: kinds[name] for name in names if name in kinds}
     if target is not None and (kind := _kind_of_target(model)):
         kinds[target] = kind
     return {"columns": None if names is None else list(names), "kinds": kinds}

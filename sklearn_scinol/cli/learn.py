@@ -22,12 +22,13 @@ import sklearn_scinol
 
 from .. import OnlineConformalRegressor
 from ..estimators.regressor import with_quantiles
+from ..evaluation.arrivals import Arrivals
 from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
 from ..persistence import save
 from ..pipeline import make_online_pipeline
-from ..preprocessing import TableEncoder
+from ..preprocessing import OnlineHistory, TableEncoder
 from ..streams.arrow import pa
 from ..streams.columns import as_array
 from ..streams.errors import one_line, quote
@@ -96,6 +97,19 @@ def add_arguments(parser):
         help="print a line when the losses have changed, with at most this rate of "
         "false alarms per row (default: %(const)s)",
     )
+    add(
+        "--delay",
+        type=_delay,
+        metavar="TIME",
+        help="time between a row and its label: a number of rows or, with --time, such "
+        "as 2d or 12h, or a number if times are numbers",
+    )
+    add(
+        "--label-time",
+        metavar="COLUMN",
+        help="column with the times at which labels were known, instead of --delay; "
+        "the model does not see it",
+    )
     add("-q", "--quiet", action="store_true", help="print the scores only")
     group = parser.add_argument_group("model")
     group.add_argument("--model", metavar="FILE", help="where to save the model")
@@ -110,6 +124,11 @@ def add_columns(parser):
     add = parser.add_argument
     add("--target", required=True, metavar="COLUMN", help="column to predict")
     add("--weight", metavar="COLUMN", help="column with weights of the rows")
+    add(
+        "--time",
+        metavar="COLUMN",
+        help="column with the times of rows in order, for --key and --delay",
+    )
 
 
 def add_estimator(parser, group):
@@ -160,6 +179,16 @@ def add_estimator(parser, group):
             help="columns whose values are combined; may be given several times",
         ),
         add(
+            "--key",
+            dest="keys",
+            type=_names,
+            action="append",
+            metavar="A,B,...",
+            help="column, or columns whose values together are a key, of which the "
+            "history is learned: earlier rows, their numbers and targets; hour, "
+            "weekday, day or month are those of --time; may be given several times",
+        ),
+        add(
             "--n-hashed",
             type=positive_int,
             metavar="N",
@@ -181,6 +210,13 @@ def _names(text):
     if not all(names):
         raise ValueError
     return names
+
+
+def _delay(text):
+    for kind in int, float:
+        with suppress(ValueError):
+            return kind(text)
+    return text
 
 
 def _kind(text):
@@ -212,10 +248,11 @@ def run(arguments):
         check_can_save(arguments.model)
         files = [*arguments.files, *arguments.test_file]
         check_not_read(arguments.model, find_files(files))
+    arrivals = _arrivals(arguments)
     model, classes, stream = open_learning(arguments)
     learner = ProgressiveEstimator(model, _metrics(model), classes)
     monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
-    table = RunningTable(learner, arguments.quiet, monitor)
+    table = RunningTable(learner, arguments.quiet, monitor, arrivals)
     with read_chunks(stream) as (_, chunks):
         _learn(arguments, model, table, stream, chunks)
     if arguments.test_file:
@@ -225,10 +262,21 @@ def run(arguments):
         )
         with read_chunks(stream) as (_, chunks):
             start = perf_counter()
-            result = score_test(learner, chunks)
+            result = score_test(learner, chunks, arguments.label_time)
         print_line()
         print_line(f"{', '.join(arguments.test_file)}, not learned:")
         print_scores(result, stream, perf_counter() - start)
+
+
+def _arrivals(arguments):
+    """Return when labels come, or None if they come at once."""
+    times = arguments.delay, arguments.time, arguments.label_time
+    if times == (None, None, None) or (arguments.keys and times[::2] == (None, None)):
+        return None
+    try:
+        return Arrivals(*times)
+    except (TypeError, ValueError) as error:
+        arguments.error(str(error))
 
 
 def open_learning(arguments):
@@ -242,6 +290,9 @@ def open_learning(arguments):
         model, classes = _new_model(arguments, known)
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
+    label_time = getattr(arguments, "label_time", None)
+    if label_time and known["columns"] is not None:
+        known["columns"] = [*known["columns"], label_time]
     stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
     return model, classes, stream
 
@@ -257,6 +308,8 @@ def _learn(arguments, model, table, stream, chunks):
         for X, y, *sample_weight in chunks:
             with _delayed_interruption():
                 table.learn(X, y, *sample_weight)
+        with _delayed_interruption():
+            table.learn_rest()
         is_complete = True
     except BaseException as error:
         error.add_note(f"{table.n_added:,} rows were learned.")
@@ -320,7 +373,7 @@ def _new_model(arguments, known):
         on_bad_row="skip",
         **known,
     )
-    with read_chunks(stream) as ((_, y), _):
+    with read_chunks(stream) as ((X, y), _):
         pass
     task = arguments.task or "auto"
     if task == "auto":
@@ -352,16 +405,26 @@ def _new_model(arguments, known):
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
+    kinds = dict(arguments.kinds or ())
+    if arguments.keys:  # their history has no columns that are dropped
+        dropped = {name for name, kind in kinds.items() if kind == "drop"}
+        dropped.add(getattr(arguments, "label_time", None))
+        known["columns"] = [name for name in X.column_names if name not in dropped]
+        kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
     encoder = TableEncoder(
-        kinds=dict(arguments.kinds or ()) or None,
+        kinds=kinds or None,
         interactions=arguments.interactions,
         **options,
     )
+    steps = [encoder, estimator]
+    if arguments.keys:
+        keys = [tuple(key) for key in arguments.keys]
+        steps.insert(0, OnlineHistory(keys, arguments.time, **options))
     classes = None
     if task == "classification":
         names = arguments.classes
         classes = _as_labels(names, y) if names else np.unique(y)
-    return make_online_pipeline(encoder, estimator), classes
+    return make_online_pipeline(*steps), classes
 
 
 def holds_classes(y):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from ..evaluation.late import DelayedEstimator
 from ..evaluation.scores import RunningScores
 from .common import print_line
 
@@ -40,28 +41,42 @@ class RunningTable(RunningScores):
         Whether nothing is printed.
     monitor : LossMonitor or None
         What raises alarms, which are printed as well.
+    arrivals : Arrivals or None
+        When labels come, if not at once.
     """
 
-    def __init__(self, learner, is_quiet, monitor=None):
+    def __init__(self, learner, is_quiet, monitor=None, arrivals=None):
         super().__init__(learner.scorers, monitor=monitor)
         self.learner, self.is_quiet = learner, is_quiet
+        self.follower, self.label_time = learner, None
+        if arrivals is not None:
+            self.follower = DelayedEstimator(learner, arrivals)
+            self.label_time = arrivals.label_time
         self.loss_before = self.weight_before = 0.0
 
     def learn(self, X, y, sample_weight=None):
         """Learn a chunk, and predict each row before."""
+        self.rows = _without(X, self.label_time)
+        self._learn(y, self.follower.follow, X, y, sample_weight)
+
+    def learn_rest(self):
+        """Learn the rows that wait for their labels."""
+        self._learn(None, self.follower.finish)
+
+    def _learn(self, y, learn, *rows):
         try:
-            answers = self.learner.predict_and_learn(X, y, sample_weight)
+            scored = learn(*rows)
         except Exception as error:
             with suppress(Exception):
-                if self.learner.lacks_classes(y):
+                if self.follower.lacks_classes(y):
                     error.add_note(
                         "The classes are those of the first chunk: name all with "
                         "--classes."
                     )
             raise
-        if answers is not None:
-            self.n_before, self.chunk = self.n_added, (X, y, answers, sample_weight)
-            self.add(y, answers, sample_weight, self.learner.classes)
+        for block in scored:
+            self.n_before, self.block = self.n_added, block
+            self.add(*block, self.learner.classes)
 
     @staticmethod
     def _point_after(n):
@@ -106,12 +121,13 @@ class RunningTable(RunningScores):
 
     def _latest(self):
         """Return label, prediction and number of features of the latest row."""
-        X, y, answers, sample_weight = self.chunk
+        y, answers, sample_weight = self.block
         row = self.n_added - self.n_before - 1
         if sample_weight is not None:  # rows of weight 0 do not count
             row = np.flatnonzero(sample_weight)[row]
         prediction = answers["predict"][row]
-        n_features = self._n_features(X.slice(row, 1))
+        # Where labels come late, of another row.
+        n_features = self._n_features(self.rows.slice(row % len(self.rows), 1))
         return _shorten(y[row]), _shorten(prediction), n_features
 
     def _n_features(self, row):
@@ -121,8 +137,13 @@ class RunningTable(RunningScores):
         return row.nnz if sparse.issparse(row) else row.shape[1]
 
 
-def score_test(learner, chunks):
-    """Score rows that are not learned."""
+def _without(X, label_time):
+    """Return a table without the times of labels, which estimators do not see."""
+    return X.drop_columns(label_time) if label_time in X.column_names else X
+
+
+def score_test(learner, chunks, label_time=None):
+    """Score rows that are not learned, without the times of labels."""
     running = RunningScores(learner.scorers)
     for X, y, *sample_weight in chunks:
         if learner.is_classifier and not (known := np.isin(y, learner.classes)).all():
@@ -130,7 +151,7 @@ def score_test(learner, chunks):
                 f"The test file has the class {_shorten(y[~known][0])}, but the model "
                 "does not."
             )
-        answers = learner.predict(X)
+        answers = learner.predict(_without(X, label_time))
         running.add(y, answers, *sample_weight or [None], learner.classes)
     return running.finish()
 

@@ -18,8 +18,11 @@ from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
+from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.row_by_row import RowByRow
+from ..estimators.served import Served
 from ..mixtures.classifier import HedgeClassifier
+from ..models.served import ServedRows
 from ..tables.frames import check_not_missing
 from .conformal_estimator import ConformalEstimator
 from .row_by_row import ConformalRows
@@ -217,12 +220,20 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         return {"classes": unique_labels(labels)}
 
     def _learn(
-        self, X, y, sample_weight, rollbacks, prepared=None, served=None, **given
+        self,
+        X,
+        y,
+        sample_weight,
+        rollbacks,
+        prepared=None,
+        served=None,
+        serves=False,
+        **given,
     ):
         is_first = self._outputs is None
         known = None if is_first else self.classes_
-        learn = self._learn_estimator if prepared is None else prepared.learn_estimator
-        P = learn(X, y, sample_weight, rollbacks, **given)
+        rows, late = (X, y, sample_weight, rollbacks), (prepared, served, serves)
+        P, inner = self._learn_inner(*rows, *late, **given)
         labels = column_or_1d(as_numpy_labels(y))
         weights = self._weights_of(sample_weight, labels)
         named = given.get("classes", labels[:1])
@@ -235,21 +246,40 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             self._output_shape = ()
             self._outputs = [Thresholds(self._levels)]
         scores, codes = self._scores(P, labels, weights, known)
-        before = None
-        if served is not None:
-            served_classes, served_scores, before = served.states
-            is_known = np.isin(self.classes_, served_classes)
-            scores[:, ~is_known] = np.inf
-            scores[:, is_known] = served_scores[
-                :, np.isin(served_classes, self.classes_)
-            ]
+        own = of_thresholds = None
+        if served is not None or serves:
+            own = self._own_served(served, len(labels))
+            of_thresholds, of_scores = own.split(len(self._levels), scores.shape[1])
+            scores = of_scores.swap(scores)
         weights = self._without_unpredicted(weights)
         (thresholds,) = self._outputs
         rollbacks.append(checkpoint(thresholds))
         engine = get_engine(current_engine())
-        sets = thresholds.learn(engine, scores, codes, weights, before)
+        sets = thresholds.learn(engine, scores, codes, weights, of_thresholds)
         sets = sets[..., self._level_indices()]
-        return self.classes_[P.argmax(axis=1)], P, sets
+        if serves:
+            own = Served.by_one(self._served_key, own.values, inner)
+        learned = self.classes_[P.argmax(axis=1)], P, sets
+        return learned, own if serves else None
+
+    def _own_served(self, served, n):
+        """Return :class:`ServedRows` of this estimator: thresholds, then scores.
+
+        Classes that were not known when a row was served have infinite scores.
+        """
+        n_levels, classes = len(self._levels), self.classes_
+        own = ServedRows.unknown(n, n_levels + classes.size)
+        for key, rows in () if served is None else served.groups():
+            if not key.fits_but_for_classes(self._served_key):
+                continue
+            values, was_known = served.values[rows], np.isin(classes, key.classes)
+            scores = np.full((len(values), classes.size), np.inf)
+            scores[:, was_known] = values[:, n_levels : n_levels + key.classes.size][
+                :, np.isin(key.classes, classes)
+            ]
+            own.values[rows] = np.hstack([values[:, :n_levels], scores])
+            own.is_known |= rows
+        return own
 
     def _check_probabilities(self, P, n):
         expected = n, self.classes_.size
@@ -337,15 +367,21 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
-        return self._serve(X, confidence_level)[0][2]
+        places = self._level_indices(confidence_level)
+        scores = log_odds_against(self.estimator_.predict_proba(X))
+        return self._outputs[0].predict(scores)[0][..., places]
 
-    def _serve(self, X, confidence_level=None):
-        places, (thresholds,) = self._level_indices(confidence_level), self._outputs
-        P = self.estimator_.predict_proba(X)
-        scores = log_odds_against(P)
+    def _serve_inner(self, X):
+        if isinstance(self.estimator_, OnlineEstimator):
+            return self.estimator_._serve(X, "predict_proba")
+        return self.estimator_.predict_proba(X), None
+
+    def _parts_of(self, X, P, *, exactly=False):
+        (thresholds,), scores = self._outputs, log_odds_against(P)
         sets, before = thresholds.predict(scores)
-        answers = self.classes_[P.argmax(axis=1)], P, sets[..., places]
-        return answers, (self.classes_, scores, before)
+        values = np.hstack([np.broadcast_to(before, (len(P), before.shape[1])), scores])
+        labels = self.classes_[P.argmax(axis=1)]
+        return (labels, P, sets[..., self._level_indices()]), values
 
     def row_by_row(
         self, *, classes: Labels | None = None, n_features: int | None = None

@@ -9,16 +9,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, _safe_indexing, get_tags
+from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import learn_as_last_step, rollback_on_error
+from .._shards import origins_of
 from .._steps import adds_rollbacks, checkpoint_step, merge_steps
 from .._typing import MatrixLike, SampleWeight, _fit_context
+from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.parameters import PROBABILITIES
+from ..estimators.served import Served, ServedKey
 from ..estimators.validation import ALLOW_ZERO_WEIGHTS
+from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
 from .levels import Levels
 from .row_by_row import predicts_by_row
@@ -28,7 +32,7 @@ CHUNK_ROWS = 100
 
 
 class ConformalEstimator(
-    SharedByThreads, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    LearnsLate, SharedByThreads, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
 ):
     """Base of estimators whose predictions hold a level of coverage.
 
@@ -114,13 +118,23 @@ class ConformalEstimator(
         """Return what the first call needs to know of all targets."""
         return {}
 
-    def _partial_fit(self, X, y, sample_weight, method=None, **given):
+    @learns
+    def _partial_fit(
+        self, X, y, sample_weight, method=None, served=None, serves=False, **given
+    ):
+        """Learn rows in order; see :meth:`OnlineEstimator._partial_fit`."""
         with rollback_on_error(self) as rollbacks:
             if not self.__sklearn_is_fitted__():
                 self._start()
+            if served is not None:
+                check_consistent_length(y, served)
             given = {name: value for name, value in given.items() if value is not None}
-            learned = self._learn(X, y, sample_weight, rollbacks, **given)
-            return self._answer(learned, method)
+            late = {"served": served, "serves": serves}
+            learned, served = self._learn(
+                X, y, sample_weight, rollbacks, **late, **given
+            )
+            answer = self._answer(learned, method)
+            return (answer, served) if serves else answer
 
     def _answer(self, learned, method):
         """Return what a method predicted, or each of several, or None."""
@@ -128,8 +142,41 @@ class ConformalEstimator(
             return [self._answer(learned, each) for each in method]
         return None if method is None else self._to_output(learned, method)
 
+    # Rows whose labels come later.
+
+    @reads
+    def _serve(self, X, method="predict"):
+        """Predict rows whose labels come later; see :meth:`OnlineEstimator._serve`."""
+        check_is_fitted(self)
+        *predicted, inner = self._serve_inner(X)
+        learned, values = self._parts_of(X, *predicted, exactly=True)
+        served = Served.by_one(self._served_key, values, inner)
+        return self._answer(learned, method), served
+
+    @abstractmethod
+    def _serve_inner(self, X):
+        """Return what the estimator predicts, and its own :class:`Served` or None."""
+
+    @abstractmethod
+    def _parts_of(self, X, *predicted, exactly=False):
+        """Return what :meth:`_to_output` needs of rows, and what they are served.
+
+        If `exactly`, that is what it is before each row, to the last bit.
+        """
+
+    @property
+    def _predicts_each_row(self):
+        """Whether it predicts each row after learning all rows before it."""
+        return predicts_by_row(self.estimator_)
+
+    @property
+    def _served_key(self):
+        """Key of what this estimator serves."""
+        classes = getattr(self, "classes_", None)
+        return ServedKey(origins_of(self), repr(self._layout()), classes)
+
     def _layout(self):
-        """Return what is the same in all models that can learn a :class:`ServedRow`."""
+        """Return what is the same in all models that can learn a row as served."""
         return (*self._levels.tolist(), self._output_shape)
 
     def _to_output(self, learned, method):
@@ -159,17 +206,41 @@ class ConformalEstimator(
 
     @abstractmethod
     def _learn(
-        self, X, y, sample_weight, rollbacks, prepared=None, served=None, **given
+        self,
+        X,
+        y,
+        sample_weight,
+        rollbacks,
+        prepared=None,
+        served=None,
+        serves=False,
+        **given,
     ):
         """Learn rows; return what :meth:`_to_output` needs of each before.
 
-        A single row may be learned by `prepared`, see :class:`ConformalRows`, and as a
-        :class:`ServedRow`.
+        Also returns :class:`Served` of the rows, if `serves`, or None. A single row may
+        be learned by `prepared`, see :class:`ConformalRows`.
         """
+
+    def _learn_inner(
+        self, X, y, sample_weight, rollbacks, prepared, served, serves, **given
+    ):
+        """Learn rows by the estimator; return predictions, and its own `Served`."""
+        learn = self._learn_estimator if prepared is None else prepared.learn_estimator
+        is_native = isinstance(self.estimator_, OnlineEstimator)
+        if is_native and served is not None and served.inner is not None:
+            given["served"] = served.inner
+        if is_native and serves:
+            return learn(X, y, sample_weight, rollbacks, serves=True, **given)
+        return learn(X, y, sample_weight, rollbacks, **given), None
 
     def _learn_estimator(self, X, y, sample_weight, rollbacks, **given):
         """Learn rows by the estimator; return predictions, before each if possible."""
         estimator, method = self.estimator_, self._estimator_method
+        if not given.keys().isdisjoint(("served", "serves")):
+            learn = partial(learn_as_last_step, estimator, rollbacks)
+            rows = X, y, sample_weight
+            return learn(estimator._partial_fit, *rows, method=method, **given)
         if sample_weight is not None:
             given["sample_weight"] = sample_weight
         if not adds_rollbacks(estimator):
@@ -239,10 +310,6 @@ class ConformalEstimator(
         """
         check_is_fitted(self)
         return self.estimator_.predict(X, **predict_params)
-
-    @abstractmethod
-    def _serve(self, X):
-        """Return the predictions by each method, and the states they were made of."""
 
     # Fitted attributes.
 

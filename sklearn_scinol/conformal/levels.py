@@ -6,6 +6,7 @@ from .._invariants import ROUNDING, floats
 from .._shards import Shards
 from .._state import Part
 from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends
+from ..models.served import runs_of
 
 
 class Levels(Part):
@@ -42,17 +43,20 @@ class Levels(Part):
     def _correct(self, engine, errors, quantiles, weights, served):
         """Learn the errors of rows; return the ends before each.
 
-        These are the `served` ones of the only row, if it waited for its label.
+        These are the ends that a row was served, if it was; see :class:`ServedRows`.
         """
-        if served is None:
-            ends = np.empty(quantiles.shape)
-            n_lower = len(self.ends.level) - self.n_levels
-            rows = errors, quantiles, weights
-            engine.learn_interval_ends(self.ends, *rows, n_lower, ends)
-            return ends
-        if weights[0] > 0.0:
-            learn_ends(self.ends, errors[0], served[0], weights[0])
-        return served
+        ends, n = np.empty(quantiles.shape), len(quantiles)
+        n_lower = len(self.ends.level) - self.n_levels
+        is_known = np.zeros(n, dtype=bool) if served is None else served.is_known
+        for rows in runs_of(is_known):
+            if not is_known[rows.start]:
+                of_rows = errors[rows], quantiles[rows], weights[rows]
+                engine.learn_interval_ends(self.ends, *of_rows, n_lower, ends[rows])
+                continue
+            ends[rows] = served.values[rows]
+            for r in np.flatnonzero(weights[rows] > 0.0) + rows.start:
+                learn_ends(self.ends, errors[r], ends[r], weights[r])
+        return ends if served is None else served.swap(ends)
 
     def _add_to_sums(self, of_rows, weights):
         """Add which targets were covered, and the sizes, each of (n, n_levels)."""

@@ -77,9 +77,9 @@ class Offsets(Levels):
         learn : callable
             Learns features, errors in units and weights, and returns the quantiles
             predicted before each row.
-        served : tuple of ndarray, default=None
-            What the only row was served, if it waited for its label: the second value
-            of :meth:`predict`.
+        served : ServedRows, default=None
+            What rows were served which waited for their labels: the second value of
+            :meth:`predict`.
 
         Returns
         -------
@@ -91,38 +91,50 @@ class Offsets(Levels):
         has_errors |= self.sizes.weights[UNIT] > 0.0
         sizes = np.empty((len(errors), len(RATES)))
         engine.learn_error_sizes(self.sizes, np.abs(errors), weights, sizes)
-        if served is None:
-            unit = sizes[:, UNIT]
-            F = self._features(sizes, features, deviations)
-        else:
-            unit, F, served = served
+        unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
+        of_ends = None
+        if served is not None:
+            parts = served.split(1, 1, F.shape[1], 2 * self.n_levels)
+            of_unit, of_errors, of_F, of_ends = parts
+            unit = of_unit.swap(unit[:, np.newaxis])[:, 0]
+            has_errors = of_errors.swap(has_errors[:, np.newaxis])[:, 0] > 0.0
+            F = of_F.swap(F)
         weights, inverse = np.where(unit > 0.0, weights, 0.0), _inverse(unit)
         with np.errstate(over="ignore"):
             errors = np.clip(errors * inverse, -MAX_ERROR, MAX_ERROR)
         quantiles = np.ascontiguousarray(learn(F, errors, weights))
-        ends = self._correct(engine, errors, quantiles, weights, served)
+        ends = self._correct(engine, errors, quantiles, weights, of_ends)
         lower, upper = self._by_level(ends)
         errors, unit = errors[:, np.newaxis], unit[:, np.newaxis]
         of_rows = (lower <= errors) & (errors <= upper), unit * (upper - lower)
         self._add_to_sums(of_rows, weights)
         return _offsets(unit, lower, upper, has_errors[:, np.newaxis])
 
-    def predict(self, features, deviations):
+    def n_served(self, n_features, has_deviations):
+        """Number of columns of the second value of :meth:`predict`."""
+        n_ratios = len(OTHERS) + bool(has_deviations)
+        return 2 + n_ratios + n_features + 2 * self.n_levels
+
+    def predict(self, features, deviations, *, exactly=False):
         """Return the offsets of rows, and what they are made of.
 
         For the parameters see :meth:`learn`. The second value has the unit of errors,
-        the features of the quantiles, and the ends in units, of each row.
+        whether there were any, the features of the quantiles, and the ends in units, of
+        each row. If `exactly`, they are those before the row, to the last bit.
         """
         sizes = np.tile(self.sizes.means, (len(features), 1))
         unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
         ends = np.zeros((len(features), 2 * self.n_levels))
         if unit[0] > 0.0:
-            ends = np.clip(self.quantiles.predict(F), *self.ends.limits)
+            model = self.quantiles
+            quantiles = model._serve(F)[0] if exactly else model.predict(F)
+            ends = np.clip(quantiles, *self.ends.limits)
             ends += self.ends.correction
             nest(ends.T, self.n_levels)
         has_errors = self.sizes.weights[UNIT] > 0.0
         offsets = _offsets(unit[:, np.newaxis], *self._by_level(ends), has_errors)
-        return offsets, (unit, F, ends)
+        are_known = np.full(len(features), float(has_errors))
+        return offsets, np.column_stack([unit, are_known, F, ends])
 
     def _features(self, sizes, features, deviations):
         """Return the features of the quantiles, which have no unit of the target."""

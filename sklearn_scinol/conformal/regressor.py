@@ -22,10 +22,13 @@ from .._state import checkpoint
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
 from ..engines import get_engine
+from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.regressor import MAX_TARGET, check_size
 from ..estimators.row_by_row import RowByRow
+from ..estimators.served import Served
 from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
+from ..models.served import ServedRows, runs_of
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .conformal_estimator import ConformalEstimator
@@ -206,11 +209,20 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             name = type(self.estimator_).__name__
             raise ValueError(f"The estimator {name} should be a regressor.")
 
-    def _learn(self, X, y, sample_weight, rollbacks, prepared=None, served=None):
-        is_first = self._outputs is None
-        learn = self._learn_estimator if prepared is None else prepared.learn_estimator
+    def _learn(
+        self,
+        X,
+        y,
+        sample_weight,
+        rollbacks,
+        prepared=None,
+        served=None,
+        serves=False,
+    ):
+        is_first, late = self._outputs is None, (prepared, served, serves)
         with self._recorded_deviations() as recorded:
-            predictions = learn(X, y, sample_weight, rollbacks)
+            rows = X, y, sample_weight, rollbacks
+            predictions, inner = self._learn_inner(*rows, *late)
         deviations = np.concatenate(recorded) if recorded else None
         y = np.asarray(y, dtype=np.float64)
         weights = self._weights_of(sample_weight, y)
@@ -225,14 +237,19 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
                 f"{type(self.estimator_).__name__} predicts a value that is NaN or too "
                 f"large: above {MAX_TARGET:g}."
             )
-        if served is not None:
-            predictions = served.prediction
-        errors = (y - predictions).reshape(len(y), -1)
+        n_outputs = predictions[:1].size
         if is_first:
             self._output_shape = y.shape[1:]
-            self._outputs = [Offsets(self._levels) for _ in range(errors.shape[1])]
+            self._outputs = [Offsets(self._levels) for _ in range(n_outputs)]
             self._n_columns = _columns(X, None).shape[1]
-            self._standard = StandardTransform(errors.shape[1] + self._n_columns)
+            self._standard = StandardTransform(n_outputs + self._n_columns)
+        own, of_outputs = None, [None] * n_outputs
+        if served is not None or serves:
+            own = self._own_served(served, len(y))
+            of_predictions, *of_outputs = own.split(*self._served_sizes)
+            predictions = of_predictions.swap(predictions.reshape(len(y), -1))
+            predictions = predictions.reshape(y.shape)
+        errors = (y - predictions).reshape(len(y), -1)
         weights = self._without_unpredicted(weights)
         engine, learned = get_engine(current_engine()), []
         rollbacks.append(checkpoint(self._standard))
@@ -244,9 +261,24 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
                 learn = partial(prepared.learn_quantiles, k, rollbacks)
             deviation = None if deviations is None else deviations[:, k]
             of_rows = errors[:, k], weights, self._of_output(features, k), deviation
-            before = None if served is None else served.states[k]
-            learned.append(offsets.learn(engine, *of_rows, learn, before))
-        return predictions, learned
+            learned.append(offsets.learn(engine, *of_rows, learn, of_outputs[k]))
+        if serves:
+            own = Served.by_one(self._served_key, own.values, inner)
+        return (predictions, learned), own if serves else None
+
+    @property
+    def _served_sizes(self):
+        """Numbers of columns of predictions, and of the states of each output."""
+        n_features, has_deviations = 1 + self._n_columns, self._mixture is not None
+        sizes = [each.n_served(n_features, has_deviations) for each in self._outputs]
+        return [len(sizes), *sizes]
+
+    def _own_served(self, served, n):
+        """Return :class:`ServedRows` of this estimator itself."""
+        found, n_columns = None, sum(self._served_sizes)
+        if served is not None:
+            found = served.rows_for(self._served_key, n_columns)
+        return ServedRows.unknown(n, n_columns) if found is None else found
 
     @property
     def _mixture(self):
@@ -271,9 +303,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         if is_learned.all():
             return _filled(self._standard.learn(engine, features))
         standardised = np.empty(features.shape)
-        changes = np.flatnonzero(np.diff(is_learned)) + 1
-        for rows in np.split(np.arange(len(weights)), changes):
-            if is_learned[rows[0]]:
+        for rows in runs_of(is_learned):
+            if is_learned[rows.start]:
                 standardised[rows] = self._standard.learn(engine, features[rows])
             else:
                 standardised[rows] = self._standard.transform(features[rows])
@@ -329,26 +360,40 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """
         check_is_fitted(self)
         self._level_indices(confidence_level)
-        return self._serve(X, confidence_level)[0][1]
+        parts, _ = self._parts_of(X, *self._predict_inner(X))
+        predictions, offsets = parts
+        return self._intervals(predictions, offsets, confidence_level)
 
-    def _serve(self, X, confidence_level=None):
-        deviations = [None] * len(self._outputs)
+    def _predict_inner(self, X):
+        """Return the estimator's predictions, and standard deviations or None."""
         if self._mixture is None:
-            predictions = self.estimator_.predict(X)
+            return self.estimator_.predict(X), None
+        return self.estimator_.predict(X, return_std=True)
+
+    def _serve_inner(self, X):
+        if not isinstance(self.estimator_, OnlineEstimator):
+            return *self._predict_inner(X), None
+        with self._recorded_deviations() as recorded:
+            predictions, inner = self.estimator_._serve(X)
+        return predictions, np.concatenate(recorded) if recorded else None, inner
+
+    def _parts_of(self, X, predictions, deviations, *, exactly=False):
+        n_outputs = len(self._outputs)
+        if deviations is None:
+            deviations = [None] * n_outputs
         else:
-            predictions, deviations = self.estimator_.predict(X, return_std=True)
-            deviations = deviations.reshape(len(deviations), -1).T
+            deviations = deviations.reshape(-1, n_outputs).T
         features = self._standard.transform(self._features(X, predictions))
         features = _filled(features)
         found = [
-            offsets.predict(self._of_output(features, k), deviations[k])
+            offsets.predict(
+                self._of_output(features, k), deviations[k], exactly=exactly
+            )
             for k, offsets in enumerate(self._outputs)
         ]
         offsets, states = zip(*found, strict=True)
-        return (
-            predictions,
-            self._intervals(predictions, offsets, confidence_level),
-        ), states
+        of_outputs = predictions.reshape(len(predictions), -1)
+        return (predictions, offsets), np.hstack([of_outputs, *states])
 
     def _layout(self):
         return (*super()._layout(), self._n_columns, self._mixture is not None)

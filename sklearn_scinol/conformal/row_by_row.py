@@ -1,12 +1,17 @@
 """Rows one at a time, for estimators that hold a level."""
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._validation import without_names
-from ..estimators.late_labels import ServedRow
-from ..estimators.row_by_row import RowByRow, chunk_of, is_sparse, read_row, sparse_row
+from ..estimators.row_by_row import (
+    RowByRow,
+    chunk_of,
+    first_of,
+    is_sparse,
+    read_row,
+    sparse_row,
+)
 
 
 def predicts_by_row(estimator):
@@ -16,8 +21,6 @@ def predicts_by_row(estimator):
 
 class ConformalRows(RowByRow):
     """Learn and predict single rows by a :class:`ConformalEstimator`."""
-
-    _serves = True
 
     def __init__(self, model, classes=None, n_features=None):
         super().__init__(model, classes)
@@ -31,34 +34,30 @@ class ConformalRows(RowByRow):
     def _check_method(self, method):
         self.estimator._check_method(method)
 
-    def _learn_locked(self, x, y, sample_weight, method):
-        model, served = self.estimator, None
-        if type(x) is ServedRow:
-            if model.__sklearn_is_fitted__() and x.layout == model._layout():
-                served = x  # else it was fitted anew meanwhile
-            x = x.x
+    def _learn_locked(self, x, y, sample_weight, method, served=None):
+        model = self.estimator
         x, y = self._read(x), np.asarray([y])
         c = None if sample_weight is None else np.reshape(sample_weight, 1)
         if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
             is_told = model.__sklearn_is_fitted__() or self._classes is None
             given = {} if is_told else {"classes": self._classes}
             given["served"] = served
-            return _first(model._partial_fit(chunk_of(x), y, c, method, **given))
+            return first_of(model._partial_fit(chunk_of(x), y, c, method, **given))
         self._x = x
         with rollback_on_error(model) as rollbacks:
-            learned = model._learn(chunk_of(x), y, c, rollbacks, self, served)
-            return _first(model._answer(learned, method))
+            learned, _ = model._learn(chunk_of(x), y, c, rollbacks, self, served)
+            return first_of(model._answer(learned, method))
 
     def _predict_locked(self, x, method):
         model = self.estimator
         with without_names(model):
-            X = chunk_of(self._read(x))
-            if method != "serve":
-                return getattr(model, method)(X)[0]
-            check_is_fitted(model)
-            answers, states = model._serve(X)
-        served = ServedRow(x, model._layout(), answers[0], states)
-        return dict(zip(model._METHODS, [p[0] for p in answers], strict=True)), served
+            return getattr(model, method)(chunk_of(self._read(x)))[0]
+
+    def _serve_locked(self, x, method):
+        """Predict a row whose label comes later, see :class:`Served`."""
+        with without_names(self.estimator):
+            answer, served = self.estimator._serve(chunk_of(x), method)
+        return first_of(answer), served
 
     def _read(self, x):
         """Return a row as the estimator takes it, see :func:`read_row`."""
@@ -76,11 +75,13 @@ class ConformalRows(RowByRow):
 
     # As `_learn_estimator` and `_learn_quantiles` do with chunks.
 
-    def learn_estimator(self, X, y, sample_weight, rollbacks):
+    def learn_estimator(self, X, y, sample_weight, rollbacks, served=None):
         """Learn the row by the estimator; return its prediction."""
         estimator = self.estimator.estimator_
         c = None if sample_weight is None else sample_weight[0]
         row = self._x, y[0], c, self.estimator._estimator_method
+        if served is not None:
+            row = *row, served
         learn = self._rows_of(estimator)._learn
         return np.asarray([learn_as_last_step(estimator, rollbacks, learn, *row)])
 
@@ -90,10 +91,3 @@ class ConformalRows(RowByRow):
         row = features[0], errors[0], weights[0], "predict"
         learn = self._rows_of(model)._learn
         return learn_as_last_step(model, rollbacks, learn, *row)[np.newaxis]
-
-
-def _first(answer):
-    """Return the answer for the only row of a chunk."""
-    if isinstance(answer, list):
-        return [*map(_first, answer)]
-    return None if answer is None else answer[0]

@@ -71,8 +71,8 @@ class Thresholds(Levels):
             Indices of the rows' classes.
         weights : ndarray of shape (n,)
             Rows of weight 0 are not learned.
-        served : ndarray of shape (1, n_levels), default=None
-            Thresholds that the only row was served, if it waited for its label.
+        served : ServedRows, default=None
+            Thresholds that rows were served which waited for their labels.
 
         Returns
         -------

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._optional import import_optional
 from .._typing import Labels, validate_params
-from ..evaluation.progressive import _adds_classes, _is_fitted
+from ..evaluation.late import adds_classes
+from ..evaluation.progressive import _is_fitted
 from ..persistence import _pack, import_skops, save
 from .graphs import Learning, check_mergeable, n_threads
 from .partitions import Chunks
@@ -228,7 +229,7 @@ def _check(estimator, classes, has_targets):
         classes is None
         and is_classifier(estimator)
         and not _is_fitted(estimator)
-        and not _adds_classes(estimator)
+        and not adds_classes(estimator)
     ):
         raise ValueError(
             f"{name} is not fitted: classes must be passed, for no partition may have "

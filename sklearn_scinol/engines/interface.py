@@ -315,7 +315,7 @@ class Engine(Protocol):
     def stack(self, arrays):
         """Return arrays of equal shapes as one, with an axis more in front."""
 
-    def learn_rounds(self, state, losses, c, weights):
+    def learn_rounds(self, state, losses, c, weights, late=None):
         """Learn from rounds of experts' losses.
 
         Parameters
@@ -328,6 +328,8 @@ class Engine(Protocol):
             The weights of the rounds; those of weight 0 are not learned.
         weights : ndarray of shape (n, K)
             Filled with the weights of experts before each round.
+        late : LateRounds, default=None
+            Of a :class:`FixedShareState`, if losses come late.
         """
 
     def mix(self, kind, predictions, weights):

@@ -543,7 +543,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     def _with_class_weights(self, chunk):
         weighed = self._weigh_rows(chunk.y, chunk.sample_weight, self.classes_)
-        return Chunk(chunk.X, *weighed)
+        return Chunk(chunk.X, *weighed, served=chunk.served)
 
     def _invariants(self):
         yield from super()._invariants()

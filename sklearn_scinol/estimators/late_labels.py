@@ -7,39 +7,40 @@ from collections.abc import Hashable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_scalar
+from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
+from .waiting import Waiting
 
 if TYPE_CHECKING:
     from .row_by_row import RowByRow, RowLike
-
-
-class ServedRow(NamedTuple):
-    """Row that waits for its label, with the interval or the set that it was served."""
-
-    x: Any  # the row as it was given
-    layout: tuple  # levels and shapes of the model that predicted it
-    prediction: NDArray[Any]
-    states: Any  # what interval or set were made of
 
 
 class LateLabels:
     """Predict rows when they come, and learn each when its label comes.
 
     Made by `with_late_labels` of the object that `row_by_row` returns. Each row has a
-    key, under which a copy of it waits; :meth:`learn_one` names the key. Rows are
-    learned in the order of their labels, each as `learn_one(x, y)` would learn it then,
-    to the last bit. Predicting changes nothing that was learned.
+    key, under which it waits; :meth:`learn_one` names the key. What a row tells is
+    learned once, when it is known:
 
-    An estimator with intervals or sets of labels is corrected by, and counts in its
-    `coverage_`, those that it had when it predicted a row, by any method here. A row
-    that was only kept has those of the time when its label comes.
+    - When a row comes, the steps of a pipeline learn it and encode it: they `observe`
+      it, or learn it by `partial_fit`. Its encoding waits, and what was predicted.
+    - When its label comes, the steps learn the label, and the last step learns the
+      encoding that waited. Losses, weights of experts, and corrections of intervals and
+      sets are those of the predictions that were made when the row came.
+
+    An estimator alone learns nothing when a row comes. A row that was only kept counts
+    with the predictions of the time when its label comes.
+
+    Before anything is learned a row is stored as it is. Once the first label has come,
+    and the row with it is learned, the rows stored by then are observed in their order.
 
     A label may never come. So at most `max_waiting` rows wait: one more drops the
     oldest, which is not learned. If no label is a label as well, as no complaint within
@@ -82,10 +83,12 @@ class LateLabels:
         self.max_waiting = int(max_waiting)
         self.n_dropped = 0
         self._waiting: OrderedDict[Hashable, Any] = OrderedDict()
+        self._early: set[Hashable] = set()  # keys of rows that were not observed yet
 
     def __getstate__(self):
         with locks_of(self).state:
-            return vars(self) | {"_waiting": self._waiting.copy()}
+            copies = {"_waiting": self._waiting.copy(), "_early": self._early.copy()}
+            return vars(self) | copies
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -105,8 +108,8 @@ class LateLabels:
         Returns
         -------
         items : list of (key, row)
-            A row that was served an interval or a set is an object whose `x` is the
-            row. It can be pickled.
+            A row is an object with its encoding and predictions, which can be pickled;
+            one that came before anything was learned is as it was given.
         """
         with locks_of(self).state:
             return [*self._waiting.items()]
@@ -154,20 +157,31 @@ class LateLabels:
         return self._predict("predict_set", x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
-        """Store a row until its label comes, without predicting it.
-
-        The row is checked when it is learned.
+        """Let a row wait until its label comes, without predicting it.
 
         Parameters
         ----------
         x, key
-            See :meth:`predict_one`.
+            See :meth:`predict_one`. Or a row of :meth:`items`, which waits as before.
 
         Returns
         -------
         self : LateLabels
+
+        Raises
+        ------
+        ValueError
+            If the row is not usable. It does not wait. Before anything is learned, and
+            by an estimator alone, values are checked when the row is learned.
         """
-        self._keep(_copied(x), key)
+        if isinstance(x, Waiting):
+            self._keep(x, key)
+        elif self._is_fitted:
+            self._come(_copied(x), key, None)
+        else:
+            with locks_of(self).state:
+                self._keep(_copied(x), key)
+                self._early.add(key)
         return self
 
     def learn_one(
@@ -200,6 +214,7 @@ class LateLabels:
         locks = locks_of(estimator)
         # None drops the row meanwhile. An interruption may come once it is learned.
         with locks.learning, locks.state, locks_of(self).state:
+            self._observe_early()
             try:
                 x = self._waiting[key]
             except KeyError:
@@ -207,26 +222,74 @@ class LateLabels:
                     f"No row waits under the key {key!r}: none came, it was learned, "
                     f"or it was dropped as the oldest of more than {self.max_waiting}."
                 ) from None
+            is_early = not isinstance(x, Waiting)
+            learn = self.rows.learn_one if is_early else self.rows._learn_waiting
             try:
                 row = x, y, sample_weight
-                learn_as_last_step(estimator, rollbacks, self.rows.learn_one, *row)
+                learn_as_last_step(estimator, rollbacks, learn, *row)
                 del self._waiting[key]
             except BaseException:
                 if key in self._waiting:
                     finish(partial(roll_back, rollbacks))
                 raise
+            self._early.discard(key)
+            self._observe_early()
         return self
 
+    @property
+    def _is_fitted(self):
+        """Whether rows can be predicted, and observed."""
+        try:
+            check_is_fitted(self.rows.estimator)
+        except NotFittedError:
+            return False
+        return True
+
     def _predict(self, method, x, key):
-        x = _copied(x)
-        if self.rows._serves:
-            self.rows._check_method(method)
-            predictions, served = self.rows._predict(x, "serve")
-            prediction, x = predictions[method], served._replace(x=x)
-        else:
-            prediction = getattr(self.rows, f"{method}_one")(x)
-        self._keep(x, key)
+        self.rows._check_method(method)
+        return self._come(_copied(x), key, method)
+
+    def _come(self, x, key, method):
+        """Predict a row if there is a method, and let it wait; observe it before."""
+        hash(key)
+        if not self.rows._observes:
+            prediction, waiting = self.rows._come(x, method)
+            self._keep(waiting, key)
+            return prediction
+        estimator, rollbacks = self.rows.estimator, list[Any]()
+        locks, waiting = locks_of(estimator), None
+        with locks.learning, locks.state, locks_of(self).state:
+            self._observe_early()
+            try:
+                row = self.rows._come, x, method
+                prediction, waiting = learn_as_last_step(estimator, rollbacks, *row)
+                self._keep(waiting, key)
+            except BaseException:
+                if waiting is None or self._waiting.get(key) is not waiting:
+                    finish(partial(roll_back, rollbacks))
+                raise
         return prediction
+
+    def _observe_early(self):
+        """Observe the rows that came before anything was learned.
+
+        One that cannot be observed stays as it is: it is checked when it is learned.
+        """
+        if not self._early or not self._is_fitted:
+            return
+        for key in [key for key in self._waiting if key in self._early]:
+            rollbacks, x = list[Any](), self._waiting[key]
+            estimator, row = self.rows.estimator, (self.rows._come, x, None)
+            try:
+                _, waiting = learn_as_last_step(estimator, rollbacks, *row)
+                self._waiting[key] = waiting
+            except (ValueError, TypeError):
+                pass
+            except BaseException:
+                if self._waiting[key] is x:
+                    finish(partial(roll_back, rollbacks))
+                raise
+            self._early.discard(key)
 
     def _keep(self, x, key):
         with locks_of(self).state:
@@ -239,6 +302,7 @@ class LateLabels:
         """Drop a row, or none, and let another wait; perhaps again."""
         for each in dropped:
             self._waiting.pop(each, None)
+            self._early.discard(each)
         self.n_dropped = n_before + len(dropped)
         self._waiting[key] = x
 

@@ -13,26 +13,30 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, InconsistentVersionWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import check_random_state
+from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._locks import SharedByThreads, learns, locks_of
+from .._locks import SharedByThreads, learns, locks_of, reads
 from .._rollback import rollback_on_error, rollbacks_around
-from .._shards import Origins
-from .._state import Part, checkpoint
+from .._shards import Origins, origins_of
+from .._state import Part, checkpoint, make_writable
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
-from .._validation import check_finite
+from .._validation import check_finite, without_names
 from .._version import __version__
 from ..config import current_engine
-from ..models.session import is_small, session_of
+from ..models.model import Chunk
+from ..models.served import ServedRows
+from ..models.session import is_small, predict_few, session_of
 from ..models.weights import check_not_all_zero
 from ..transforms.ranges import OutOfRange
 from .callbacks import CallbackSupportMixin, with_callbacks
 from .invariants import InvariantsMixin
 from .merging import MergingMixin
 from .row_by_row import EstimatorRows, RowByRow
+from .served import Served, ServedKey
 from .validation import ValidationMixin
+from .waiting import LearnsLate, Waiting, join_key, join_rows
 
 # Minimum number of rows to hold out with early_stopping="auto".
 MIN_HELD_OUT = 10
@@ -47,6 +51,7 @@ OVERFLOW = (
 
 
 class OnlineEstimator(
+    LearnsLate,
     ValidationMixin,
     MergingMixin,
     InvariantsMixin,
@@ -318,20 +323,39 @@ class OnlineEstimator(
         }
 
     @learns
-    def _partial_fit(self, X, y, sample_weight, classes=None, method=None):
-        """Learn rows in order; return predictions before each if `method` is given."""
+    def _partial_fit(
+        self,
+        X,
+        y,
+        sample_weight,
+        classes=None,
+        method=None,
+        served=None,
+        serves=False,
+    ):
+        """Learn rows in order; return predictions before each if `method` is given.
+
+        With `served`, see :meth:`_serve`, rows that were served are charged for that,
+        and it is what is returned. With `serves`, also return :class:`Served` of all
+        rows.
+        """
         with rollback_on_error(self) as rollbacks:
             is_first = not self.__sklearn_is_fitted__()
             chunk = self._prepare(X, y, sample_weight, classes)
+            if served is not None:
+                check_consistent_length(chunk.X, served)
+                chunk.served = served
             self._compile_ahead(chunk.X)
             if not is_first:
-                session = self._session(chunk.X)
-                if session is not None and self._learn_by(session, chunk):
+                own = self._served_rows(chunk, serves)
+                session = self._session(chunk.X, own is not None)
+                if session is not None and self._learn_by(session, chunk, own):
                     decision = session.reported.copy()
-                    return method and self._to_output(decision, method)
+                    answer = method and self._to_output(decision, method)
+                    return (answer, self._as_served(own.values)) if serves else answer
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
-            answer = self._learn_in_order(chunk, method)
+            answer = self._learn_in_order(chunk, method, serves)
             self._record_call(loss_before, chunk.total_weight(slice(None)))
             if self._model.t and not vars(self).get("_origins"):
                 self._origins = Origins([token_hex(8)])
@@ -340,18 +364,24 @@ class OnlineEstimator(
     #: Whether a session may learn chunks.
     _has_sessions = True
 
-    def _session(self, X):
+    def _session(self, X, serves):
         """Return a session for chunks like this one, or None; see models/session.py."""
         if not (self._has_sessions and is_small(X)):
             return None
         sizes = X.shape[1], self._n_codes, len(X)
-        return session_of(self._model, current_engine(), *sizes)
+        return session_of(self._model, current_engine(), *sizes, serves=serves)
 
-    def _learn_by(self, session, chunk):
+    def _learn_by(self, session, chunk, served):
         """Learn a chunk by a session, if that is possible; return whether it was."""
         if not (session.rows.set_chunk(chunk) and session.accepts_rows()):
             return False
-        return session.learn(self)
+        if served is None:
+            return session.learn(self)
+        session.served.copy_from(served)
+        if not session.learn(self):
+            return False
+        served.copy_from(session.served)
+        return True
 
     #: Number of classes whose indices are targets.
     _n_codes: int | None = None
@@ -400,15 +430,29 @@ class OnlineEstimator(
         """Return the chunk, with rows weighted by class if so configured."""
         return chunk
 
+    def _serve_chunk(self, chunk, method):
+        """Return predictions of `method` for rows of weight 0; see Model.serve."""
+        return self._to_output(self._configured_model().serve(chunk), method)
+
     def _predict_validated(self, X, method):
         """Return the predictions of `method` for rows that were validated."""
         return self._to_output(self._configured_model().decision(X), method)
 
-    def _learn_in_order(self, chunk, method):
-        """Learn; return predictions before each row if `method` is given."""
+    def _learn_in_order(self, chunk, method, serves=False):
+        """Learn; return predictions before each row if `method` is given.
+
+        With `serves`, also return :class:`Served` of the rows.
+        """
         self.n_iter_ = 1
-        answers = [self._learn_part(part, method) for part in self._parts(chunk)]
-        return None if method is None else self._join_answers(answers, chunk, method)
+        answers, served = [], []
+        for part in self._parts(chunk):
+            if serves or isinstance(part.served, Served):
+                part = part.with_served(self._served_rows(part, serves))
+            answers.append(self._learn_part(part, method))
+            if serves:
+                served.append(self._as_served(part.served.values))
+        answer = method and self._join_answers(answers, chunk, method)
+        return (answer, Served.concatenate(served)) if serves else answer
 
     def _parts(self, chunk):
         """Yield parts of a chunk, each of which is learned with the same classes."""
@@ -478,6 +522,118 @@ class OnlineEstimator(
         """Maximum number of entries of `loss_curve_`."""
         return max(MAX_CURVE, self._schedule.max_iter)
 
+    # Rows whose labels come later.
+
+    @reads
+    def _serve(self, X, method="predict"):
+        """Predict rows whose labels come later.
+
+        Predictions are, to the last bit, those before each row if it were learned now
+        with the smallest weight so far.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        method : str or list of str, default="predict"
+
+        Returns
+        -------
+        answers : ndarray, or list of ndarray for a list of methods
+            What the methods return.
+        served : Served
+            For :meth:`_partial_fit`, when the labels come.
+        """
+        X = self._validate_rows(X)
+        model, n = self._configured_model(), X.shape[0]
+        own = ServedRows.unknown(n, model.n_served, is_learned=False)
+        decision = predict_few(model, X, self._n_codes, own)
+        if decision is None:
+            y = np.zeros(n, np.intp)
+            if self._n_codes is None:
+                y = np.zeros((n, self._n_outputs()))
+            # One thread at a time: engines write to the state what it has.
+            with locks_of(model).state:
+                make_writable(model)
+                decision = model.serve(Chunk(X, y, np.zeros(n), served=own))
+        self._check_decision(decision)
+        if isinstance(method, list):
+            answers = [self._to_output(decision, each) for each in method]
+        else:
+            answers = self._to_output(decision, method)
+        return answers, self._as_served(own.values)
+
+    @property
+    def _served_key(self):
+        """Key of what this estimator serves."""
+        origins, classes = origins_of(self), getattr(self, "classes_", None)
+        models = f"{self.n_features_in_} {self._model.served_key}"
+        return ServedKey(origins, models, classes)
+
+    def _as_served(self, values):
+        return Served.by_one(self._served_key, values)
+
+    def _served_rows(self, chunk, serves):
+        """Return what rows were served, for the model as it is now.
+
+        None if no row was; or room for the predictions of all rows, with `serves`.
+        """
+        n_columns, found = self._model.n_served, None
+        if chunk.served is not None:
+            found = chunk.served.rows_for(self._served_key, n_columns)
+        if found is None and serves:
+            return ServedRows.unknown(len(chunk), n_columns)
+        return found
+
+    @property
+    def _predicts_each_row(self):
+        """Whether it ignores rows of weight 0, and predicts each row after all before.
+
+        Not so do mixtures of estimators from elsewhere, which learn several at once.
+        """
+        parts = [self, *self.get_params().values()]
+        learning = [each for each in parts if hasattr(each, "partial_fit")]
+        return all(isinstance(each, OnlineEstimator) for each in learning)
+
+    def _come(self, X, methods):
+        if not (sparse.issparse(X) or isinstance(X, np.ndarray)):
+            X = self._validate_rows(X)
+        with without_names(self):
+            return super()._come(X, methods)
+
+    def _learn_waiting(self, waiting, y, sample_weight=None):
+        with without_names(self):
+            super()._learn_waiting(waiting, y, sample_weight)
+
+    def _follow(self, X, methods, waiting, y, sample_weight, is_label):
+        # In one call: rows of weight 0 are only predicted.
+        late, rows = waiting.X, (waiting, y, sample_weight, is_label)
+        if not (sparse.issparse(X) or isinstance(X, np.ndarray)):
+            X = self._validate_rows(X)
+        has_one = len(methods) == 1 and self._predicts_each_row
+        if not has_one or join_key(X) != join_key(late):
+            return super()._follow(X, methods, *rows)
+        n = X.shape[0]
+        order = np.empty(len(is_label), np.intp)
+        order[~is_label], order[is_label] = np.arange(n), np.arange(n, len(is_label))
+        # Their targets are valid, and not looked at.
+        targets = np.full((n, *y.shape[1:]), self._any_target())
+        c = np.ones(len(y)) if sample_weight is None else sample_weight
+        with without_names(self):
+            prediction, served = self._partial_fit(
+                join_rows([X, late])[order],
+                np.concatenate([targets, y])[order],
+                np.concatenate([np.zeros(n), c])[order],
+                method=methods[0],
+                served=Served.concatenate([Served.unknown(n), waiting.served])[order],
+                serves=True,
+            )
+        return [prediction[~is_label]], Waiting(X, (), served[~is_label])
+
+    def _any_target(self):
+        """Return a target that is valid for rows that are only predicted."""
+        classes = getattr(self, "classes_", None)
+        return 0.0 if classes is None or self._output_shape else classes[0]
+
     # One row at a time.
 
     def row_by_row(
@@ -519,12 +675,15 @@ class OnlineEstimator(
 
     def _decision_of_validated(self, X, *details):
         decision = self._configured_model().decision(X, *details)
+        self._check_decision(decision)
+        return decision
+
+    def _check_decision(self, decision):
         if not np.isfinite(decision).all():
             raise ValueError(
                 "Input X contains values so far beyond those learned that predictions "
                 "are infinite or a value too large for dtype('float64')."
             )
-        return decision
 
     # Stored estimators have the version, as scikit-learn's own do.
 

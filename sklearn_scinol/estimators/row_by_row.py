@@ -3,6 +3,7 @@
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Real
@@ -27,6 +28,8 @@ from ..engines import get_engine
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
 from .late_labels import LateLabels
+from .served import Served
+from .waiting import Waiting
 
 #: A row: values, or the indices of features and their values; for a pipeline what its
 #: first step takes.
@@ -122,8 +125,8 @@ class RowByRow(metaclass=ABCMeta):
     25 569
     """
 
-    # Whether it predicts by the method "serve" as well, and learns a `ServedRow`.
-    _serves = False
+    # Whether rows that come are learned before their labels.
+    _observes = False
 
     def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
         self.estimator = estimator
@@ -294,17 +297,43 @@ class RowByRow(metaclass=ABCMeta):
         """
         return LateLabels(self, max_waiting)
 
+    def observe_one(self, x: RowLike) -> Self:
+        """Learn a row whose label will not come; of pipelines with `observe` only.
+
+        Parameters
+        ----------
+        x : dict, array-like or tuple of two ndarray
+            The next row of the stream.
+
+        Returns
+        -------
+        self : RowByRow
+
+        Raises
+        ------
+        NotFittedError
+            If nothing was learned yet.
+        ValueError
+            If the row is not usable. The pipeline is then as it was.
+        """
+        self.estimator.observe  # noqa: B018
+        self._come(x, None)
+        return self
+
     @abstractmethod
     def _check_method(self, method):
         """Raise an error if the estimator does not have the method."""
 
-    def _learn(self, x, y, sample_weight, method):
-        """Learn from a row; return its prediction before if `method` is given."""
+    def _learn(self, x, y, sample_weight, method, *served):
+        """Learn from a row; return its prediction before if `method` is given.
+
+        By an estimator that is no pipeline, perhaps as it was served.
+        """
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
                 locks.wait_for_readers()
-            return self._learn_locked(x, y, sample_weight, method)
+            return self._learn_locked(x, y, sample_weight, method, *served)
 
     def _predict(self, x, method):
         """Return the prediction of `method` for a row."""
@@ -314,6 +343,39 @@ class RowByRow(metaclass=ABCMeta):
             if locks.readers:
                 locks.wait_for_readers()
             return self._predict_locked(x, method)
+
+    def _come(self, x, method):
+        """Observe a row and predict it, unless `method` is None.
+
+        Return the prediction, and a :class:`Waiting` to learn when the label comes.
+        """
+        locks = self._locks
+        locks.is_wanted = True
+        with locks.learning if self._observes else nullcontext(), locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            return self._come_locked(x, method)
+
+    def _learn_waiting(self, waiting, y, sample_weight):
+        """Learn from a :class:`Waiting` row."""
+        locks = self._locks
+        with locks.learning, locks.state:
+            if locks.readers:
+                locks.wait_for_readers()
+            self._learn_waiting_locked(waiting, y, sample_weight)
+
+    def _come_locked(self, x, method):
+        """Predict a row, and observe it, while the estimator is locked."""
+        x, served = self._read(x), Served.unknown(1)
+        if method is None:
+            check_is_fitted(self.estimator)
+            return None, Waiting(x, served=served)
+        prediction, served = self._serve_locked(x, method)
+        return prediction, Waiting(x, served=served)
+
+    def _learn_waiting_locked(self, waiting, y, sample_weight):
+        """Learn a row that waited while the estimator is locked."""
+        self._learn_locked(waiting.X, y, sample_weight, None, waiting.served)
 
     @abstractmethod
     def _learn_locked(self, x, y, sample_weight, method):
@@ -330,27 +392,32 @@ class EstimatorRows(RowByRow):
     Rows may also be a :class:`SparseRow` or :class:`OpaqueRow`, which pipelines give.
     """
 
-    def __init__(self, estimator, classes, n_features):
+    def __init__(self, estimator, classes, n_features, has_served=False):
         super().__init__(estimator, classes)
-        self._n_features = n_features
+        self._n_features, self._has_served = n_features, has_served
+        self._of_served = None
         self._session = self._engine = self._labels = self._target = None
         self._centers = self._is_compiled_ahead = False
 
     def __getstate__(self):
         # Sessions are of this process only.
-        own = dict.fromkeys(("_session", "_target"))
+        own = dict.fromkeys(("_session", "_target", "_of_served"))
         return super().__getstate__() | own | {"_is_compiled_ahead": False}
 
     def _check_method(self, method):
         self.estimator._check_method(method)
 
-    def _learn_locked(self, x, y, sample_weight, method):
+    def _learn_locked(self, x, y, sample_weight, method, served=None):
+        if served is not None and not self._has_served:
+            rows = self._rows_of_served
+            return rows._learn_locked(x, y, sample_weight, method, served)
         estimator, x = self.estimator, self._read(x)
         session = self._get_session(x)
         if (
             session is not None
             and self._write_row(session, x, sample_weight, y)
             and session.accepts_rows()
+            and self._write_served(session, served)
             and session.learn(estimator)
         ):
             if not self._is_compiled_ahead:
@@ -364,9 +431,48 @@ class EstimatorRows(RowByRow):
         X = chunk_of(x)
         with without_names(estimator):
             answer = estimator._partial_fit(
-                X, np.asarray([y]), sample_weight, classes, method
+                X, np.asarray([y]), sample_weight, classes, method, served
             )
         return None if answer is None else answer[0]
+
+    @property
+    def _rows_of_served(self):
+        """Rows of this estimator that were served, or are to be, for their sessions."""
+        if self._of_served is None:
+            rows = self.estimator, self._classes, self._n_features
+            self._of_served = EstimatorRows(*rows, has_served=True)
+        return self._of_served
+
+    def _write_served(self, session, served):
+        """Write what a row was served where it is learned."""
+        if session.served is not None:
+            key, n_columns = self.estimator._served_key, session.model.n_served
+            own = served.rows_for(key, n_columns)
+            session.served.is_known[:] = own is not None
+            if own is not None:
+                session.served.values[:] = own.values
+        return True
+
+    def _serve_locked(self, x, method):
+        """Predict a row whose label comes later, as :meth:`OnlineEstimator._serve`."""
+        if not self._has_served:
+            return self._rows_of_served._serve_locked(x, method)
+        estimator, x = self.estimator, self._read(x)
+        check_is_fitted(estimator)
+        session = self._get_session(x)
+        if (
+            session is not None
+            and self._write_row(session, x, 0.0)
+            and session.accepts_rows()
+        ):
+            session.served.is_known[:] = False
+            if session.predict_rows():
+                values = session.served.values.copy()
+                answer = self._to_output(session.reported, method)
+                return answer, estimator._as_served(values)
+        with without_names(estimator):
+            answer, served = estimator._serve(chunk_of(x), method)
+        return first_of(answer), served
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
@@ -386,6 +492,8 @@ class EstimatorRows(RowByRow):
     def _to_output(self, reported, method):
         if method is None:
             return None
+        if isinstance(method, list):
+            return [self._to_output(reported, each) for each in method]
         if method == "predict" and self._labels is not None and reported.size == 1:
             return self._labels[int(reported.item(0) > 0.0)]  # as `_to_output` does
         # The next row overwrites the reported predictions.
@@ -419,7 +527,8 @@ class EstimatorRows(RowByRow):
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
-        return model.session(get_engine(engine), *sizes, n_entries=n_entries)
+        kinds = {"n_entries": n_entries, "serves": self._has_served}
+        return model.session(get_engine(engine), *sizes, **kinds)
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
@@ -570,6 +679,13 @@ def chunk_of(x):
     if type(x) in (SparseRow, OpaqueRow):
         return x.matrix
     return x[np.newaxis] if isinstance(x, np.ndarray) else [x]
+
+
+def first_of(answer):
+    """Return the answer for the only row of a chunk, or several."""
+    if isinstance(answer, list):
+        return [*map(first_of, answer)]
+    return None if answer is None else answer[0]
 
 
 def is_sparse(x):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -158,7 +159,9 @@ class ProgressiveValidationDisplay:
         classes: Labels | None = None,
         target: str | None = None,
         window: int | None = None,
-        delay: int | None = None,
+        delay: float | str | timedelta | None = None,
+        time: str | int | None = None,
+        label_time: str | int | None = None,
         monitor: LossMonitor | None = None,
         progress: bool = True,
         name: str | None = None,
@@ -172,7 +175,9 @@ class ProgressiveValidationDisplay:
         ----------
         estimator : object
             Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream, metrics, classes, target, window, delay, monitor, progress : parameters
+        stream, metrics, classes, target, window : parameters
+            See :func:`progressive_validation`.
+        delay, time, label_time, monitor, progress : parameters
             See :func:`progressive_validation`.
         name, negate_score, ax, **kwargs : as of `plot`
             See :meth:`plot`. A `name` of None stands for the estimator's class.
@@ -191,6 +196,8 @@ class ProgressiveValidationDisplay:
             target=target,
             window=window,
             delay=delay,
+            time=time,
+            label_time=label_time,
             monitor=monitor,
             progress=progress,
         )

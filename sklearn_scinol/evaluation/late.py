@@ -1,38 +1,45 @@
-"""Late labels: rows are predicted as they come, and learned some rows later."""
+"""Late labels: rows are predicted as they come, and learned when their labels come."""
 
-from collections import deque
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import _safe_indexing, check_consistent_length
-from sklearn.utils.validation import _num_samples
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_consistent_length
+from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from .._validation import without_names
-from ..estimators.online_estimator import OnlineEstimator
-from ..estimators.row_by_row import chunk_of, row_of
-from ..views import dense_view_of
+from ..estimators.waiting import Waiting, join_key, join_rows, runs, take_rows
 from .scores import _Rows
 
 
 @dataclass
-class _Chunk:
-    """Rows with their labels, and weights or None."""
+class _Block:
+    """Rows that wait for their labels, with all that is known of them."""
 
-    X: Any
+    numbers: np.ndarray  # of the rows in the stream, ascending
+    X: Any  # as they came, or `Waiting` once they were observed
     y: np.ndarray
     sample_weight: np.ndarray | None
+    known: np.ndarray  # when their labels come
+    scored: _Rows | None = None  # None if they were not predicted
 
     def __len__(self):
-        return self.y.shape[0]
+        return len(self.numbers)
 
     def __getitem__(self, rows):
-        c = self.sample_weight
-        X = _safe_indexing(self.X, rows)
-        return _Chunk(X, self.y[rows], None if c is None else c[rows])
+        c, scored = self.sample_weight, self.scored
+        return _Block(
+            self.numbers[rows],
+            take_rows(self.X, rows),
+            self.y[rows],
+            None if c is None else c[rows],
+            self.known[rows],
+            None if scored is None else scored[rows],
+        )
 
     @property
     def weights(self):
@@ -40,69 +47,143 @@ class _Chunk:
         c = self.sample_weight
         return np.ones(len(self)) if c is None else c
 
+    @property
+    def key(self):
+        """What is the same for blocks that can be joined."""
+        methods = None if self.scored is None else (*self.scored.predictions,)
+        y, has_weights = self.y, self.sample_weight is not None
+        return join_key(self.X), methods, y.shape[1:], y.dtype.kind, has_weights
 
-class _Queue:
-    """Rows that wait, in blocks: those that came first leave first."""
+
+def _joined(blocks, classes):
+    """Join blocks with the same key, of which predictions are of fewer classes."""
+    first = blocks[0]
+    if len(blocks) == 1:
+        return first
+
+    def together(name):
+        parts = [getattr(block, name) for block in blocks]
+        return None if parts[0] is None else np.concatenate(parts)
+
+    scored = None
+    if first.scored is not None:
+        padded = [block.scored.with_classes(classes) for block in blocks]
+        scored = replace(
+            padded[0],
+            y=np.concatenate([each.y for each in padded]),
+            predictions={
+                method: np.concatenate([each.predictions[method] for each in padded])
+                for method in padded[0].predictions
+            },
+            sample_weight=np.concatenate([each.sample_weight for each in padded]),
+        )
+    return _Block(
+        together("numbers"),
+        join_rows([block.X for block in blocks]),
+        together("y"),
+        together("sample_weight"),
+        together("known"),
+        scored,
+    )
+
+
+class _Store:
+    """Blocks of rows that wait, in the order in which they came."""
 
     def __init__(self):
-        self._blocks = deque()
-        self._n_rows = 0
+        self._blocks, self._wait = [], []  # and which rows of each still wait
 
     def __len__(self):
-        return self._n_rows
+        return sum(int(waits.sum()) for waits in self._wait)
 
-    def exchange(self, blocks, n):
-        """Add blocks of rows, then remove the first `n` rows, and return their blocks.
+    def add(self, block):
+        """Add rows that came last."""
+        if len(block):
+            self._blocks.append(block)
+            self._wait.append(np.ones(len(block), bool))
 
-        What stays of the new blocks is copied: it neither keeps the others in memory
-        nor changes with them.
-        """
-        removed = []
-        while n and self._blocks:
-            block = self._blocks.popleft()
-            if len(block) > n:
-                self._blocks.appendleft(block[n:])
-                block = block[:n]
-            removed.append(block)
-            n -= len(block)
-            self._n_rows -= len(block)
-        for block in blocks:
-            n_removed = min(n, len(block))
-            if n_removed:
-                removed.append(block[:n_removed])
-                n -= n_removed
-            if n_removed < len(block):
-                self._blocks.append(deepcopy(block[n_removed:]))
-                self._n_rows += len(block) - n_removed
-        return removed
+    def take(self, numbers, classes):
+        """Remove rows; return them in the order of `numbers`, in blocks."""
+        starts = [block.numbers[0] for block in self._blocks]
+        places = np.searchsorted(starts, numbers, side="right") - 1
+        found, parts, order = np.unique(places), [], np.empty(len(numbers), np.intp)
+        for place in found.tolist():
+            block, own = self._blocks[place], places == place
+            rows = np.searchsorted(block.numbers, numbers[own])
+            self._wait[place][rows] = False
+            order[own] = sum(map(len, parts)) + np.arange(len(rows))
+            is_range = (np.diff(rows) == 1).all()
+            parts.append(block[slice(rows[0], rows[-1] + 1) if is_range else rows])
+        self._tidy(found)
+        if len({part.key for part in parts}) == 1:
+            joined, is_in_order = _joined(parts, classes), (np.diff(order) == 1).all()
+            return [joined if is_in_order else joined[order]]
+        ends = np.flatnonzero(np.diff(places)) + 1
+        starts = np.cumsum([0, *map(len, parts)])
+        taken = []
+        for run in np.split(np.arange(len(numbers)), ends):
+            part = np.searchsorted(found, places[run[0]])
+            taken.append(parts[part][order[run] - starts[part]])
+        return taken
+
+    def _tidy(self, places):
+        """Drop blocks that are empty, and copy what is left of others by half."""
+        for place in places[::-1].tolist():
+            waits = self._wait[place]
+            if not waits.any():
+                del self._blocks[place], self._wait[place]
+            elif 2 * waits.sum() < len(waits):
+                self._blocks[place] = self._blocks[place][np.flatnonzero(waits)]
+                self._wait[place] = waits[waits]
+
+    def own(self, first):
+        """Copy the rows from number `first` on, which change with those of the user."""
+        for place, block in enumerate(self._blocks):
+            if block.numbers[0] >= first:
+                waits = self._wait[place]
+                rest = block if waits.all() else block[np.flatnonzero(waits)]
+                rest = replace(rest, X=_copied(rest.X))
+                self._blocks[place], self._wait[place] = rest, waits[waits]
+
+    def observe(self, observe):
+        """Replace all rows that were not observed by what `observe` returns of them."""
+        for place, block in enumerate(self._blocks):
+            rest = block[np.flatnonzero(self._wait[place])]
+            rest.X = observe(rest.X)
+            comes = np.flatnonzero(rest.known < np.inf)
+            self._blocks[place] = rest[comes]
+            self._wait[place] = np.ones(len(comes), bool)
+        kept = [place for place, block in enumerate(self._blocks) if len(block)]
+        self._blocks = [self._blocks[place] for place in kept]
+        self._wait = [self._wait[place] for place in kept]
 
 
 class DelayedEstimator:
-    """An estimator that predicts rows as they come, and learns each `delay` rows later.
+    """An estimator that predicts rows as they come, and learns them with their labels.
 
     Parameters
     ----------
     learner : ProgressiveEstimator
-    delay : int
-        Row i is predicted once the rows up to i - 1 - `delay` are learned. At least 1.
+    arrivals : Arrivals
+        When rows come, and their labels.
     """
 
-    def __init__(self, learner, delay):
-        self.learner, self.delay = learner, delay
-        self._waiting = _Queue()
-        self._predicted = _Queue()
+    def __init__(self, learner, arrivals):
+        self.learner, self.arrivals = learner, arrivals
+        self._store, self._n_rows = _Store(), 0
+        self._numbers, self._known = np.empty(0, np.intp), np.empty(0)
         estimator = learner.predictor
         self._is_exact = hasattr(estimator, "row_by_row") and not learner.transformers
-        self._interleaves = self._is_exact and _predicts_each_row(estimator)
-        self._row_by_row = None
-        # Intervals or sets of rows that wait; those before them were not predicted.
-        self._served, self._n_unserved = deque(), 0
         if "predict_interval" in learner.methods and not self._is_exact:
             raise ValueError(
                 "Metrics of intervals with a delay need an OnlinePipeline, not a "
                 "Pipeline."
             )
-        self._due = []  # the rows that are learned at present
+        self._labels = np.empty(0)  # that are learned at present
+        self._nothing = _Block(*[np.empty(0)] * 3, None, np.empty(0))
+        classes = learner.first_call.get("classes")
+        if learner.is_fitted and classes is not None and not adds_classes(estimator):
+            _check_partial_fit_first_call(estimator, classes)
 
     def follow(self, X, y, sample_weight):
         """Predict the rows of a chunk, and learn the rows whose labels come meanwhile.
@@ -112,193 +193,189 @@ class DelayedEstimator:
         """
         check_consistent_length(X, y, sample_weight)
         start = perf_counter()
-        chunk = _Chunk(_as_sliceable(X), y, sample_weight)
         self.learner.infer_classes(y)
-        n_learned = max(len(self._waiting) + len(chunk) - self.delay, 0)
-        self._due = self._waiting.exchange([chunk], n_learned)
-        process = self._process_exactly if self._is_exact else self._process_chunk
-        predicted = process(chunk, self._due)
+        X, times, known, horizon = self.arrivals.read(_as_sliceable(X))
+        first, n = self._n_rows, len(y)
+        self._n_rows += n
+        c = None if sample_weight is None else sample_weight.copy()
+        chunk = _Block(np.arange(first, first + n), X, y.copy(), c, known)
+        self._numbers = np.append(self._numbers, chunk.numbers[known < np.inf])
+        self._known = np.append(self._known, known[known < np.inf])
+        numbers, before = self._due(times, first, horizon)
+        process = self._process if self._is_exact else self._process_chunk
+        blocks = process(chunk, numbers, before)
+        self._store.own(first)
         self.learner.seconds += perf_counter() - start
-        return self._scored(predicted, n_learned)
+        return self._scores(blocks)
 
     def finish(self):
         """Learn the rows that wait, and return them as :meth:`follow`."""
-        start, n = perf_counter(), len(self._waiting)
-        self._due = self._waiting.exchange([], n)
-        for chunk in self._due:
-            if self._is_exact and not self._interleaves:
-                for row in _rows(chunk):
-                    self._learn_row(*row)
-            else:
-                self._learn(chunk)
+        start = perf_counter()
+        numbers, before = self._due(np.empty(0), self._n_rows, np.inf)
+        blocks = []
+        if len(numbers):
+            process = self._process if self._is_exact else self._process_chunk
+            blocks = process(self._nothing, numbers, before)
         self.learner.seconds += perf_counter() - start
-        return self._scored([], n)
+        return self._scores(blocks)
 
     def lacks_classes(self, y):
         """Whether labels show that the first chunk did not have all classes."""
-        labels = [y, *(each.y for each in self._due)]
-        return any(self.learner.lacks_classes(each) for each in labels)
+        return any(self.learner.lacks_classes(each) for each in (y, self._labels))
 
-    def _scored(self, predicted, n_learned):
-        """Return what the next `n_learned` rows are scored by.
+    def _due(self, times, first, horizon):
+        """Return the rows whose labels come by the horizon, and before which row each.
+
+        The first of the rows of `times` has the number `first`.
+        """
+        is_due = self._known <= horizon
+        numbers, known = self._numbers[is_due], self._known[is_due]
+        self._numbers, self._known = self._numbers[~is_due], self._known[~is_due]
+        before = np.searchsorted(times, known)
+        before = np.maximum(before, numbers - first + 1)
+        order = np.lexsort([numbers, known, before])
+        return numbers[order], before[order]
+
+    def _scores(self, blocks):
+        """Return what rows that were learned are scored by.
 
         All classes of their labels are known now; predictions may be older.
         """
-        rows = self._predicted.exchange(predicted, n_learned)
-        rows = [
-            each.with_classes(self.learner.classes) for each in rows if each.predictions
-        ]
+        classes = self.learner.classes if blocks else None
+        scored = [each.scored for each in blocks if each.scored is not None]
+        rows = [each.with_classes(classes) for each in scored]
         return [(each.y, each.predictions, each.sample_weight) for each in rows]
 
-    # Each of these predicts a chunk, and learns the rows that are due: one after each
-    # of the last rows of the chunk. They return the predictions in blocks.
+    # Each of these predicts a chunk, and learns the rows with the given numbers, each
+    # before a row of the chunk. They return the blocks that were learned.
 
-    def _process_exactly(self, chunk, due):
-        """Predict each row by what has learned all labels that came before it."""
-        if self.learner.is_fitted:
-            return self._process_fitted(chunk, due)
-        if not due:
-            return [self._not_scored(chunk)]
-        n_early = len(chunk) - _n_rows(due) + 1
-        first = due[0]
-        early = self._not_scored(chunk[:n_early])
-        self._learn(first[:1])
-        self._next_served()
-        rest = [each for each in [first[1:], *due[1:]] if len(each)]
-        later = self._process_fitted(chunk[n_early:], rest)
-        return [early, *later]
-
-    def _process_fitted(self, chunk, due):
-        if len(chunk) == 0:
-            return []
-        if self._interleaves:
-            matrices = [self._as_matrix(each.X) for each in [chunk, *due]]
-            if _can_be_stacked(matrices, [chunk, *due]):
-                return self._process_at_once(chunk, due, matrices)
-        return self._process_rows(chunk, due)
-
-    def _process_at_once(self, chunk, due, matrices):
-        """Predict and learn in one call: rows of weight 0 are only predicted."""
-        learner, n = self.learner, len(chunk)
-        # A row is learned after each of the last rows of the chunk.
-        after = np.arange(n - _n_rows(due), n) + 0.5
-        order = np.argsort(np.concatenate([np.arange(n), after]))
-        # Rows that are only predicted have valid targets, which are not looked at.
-        shape = (n, *chunk.y.shape[1:])
-        y = np.full(shape, learner.classes[0] if learner.is_classifier else 0.0)
-        c = [np.zeros(n), *(each.weights for each in due)]
-        with without_names(learner.predictor):
-            prediction = learner.learn_by(
-                learner.predictor.partial_fit_predict,
-                _stacked(matrices, order),
-                np.concatenate([y, *(each.y for each in due)])[order],
-                np.concatenate(c)[order],
-                method=learner.methods[0],
-            )
-        return [self._predicted_rows(chunk, prediction[order < n])]
-
-    def _process_rows(self, chunk, due):
-        """Predict and learn row by row."""
-        learner, blocks, start = self.learner, [], 0
-        learned = (row for each in due for row in _rows(each))
-        n_before = len(chunk) - _n_rows(due)
-        predictions, classes = [], learner.classes
-        for i, (x, _, _) in enumerate(_rows(chunk)):
-            if learner.classes is not classes:
-                part = chunk[start:i]
-                blocks.append(self._predicted_rows(part, predictions, classes))
-                start, predictions, classes = i, [], learner.classes
-            predictions.append(self._predict_row(x))
-            if i >= n_before:
-                self._learn_row(*next(learned))
-        part = chunk[start:]
-        return [*blocks, self._predicted_rows(part, predictions, classes)]
-
-    def _process_chunk(self, chunk, due):
+    def _process_chunk(self, chunk, numbers, before):
         """Predict the whole chunk, then learn."""
-        block = self._not_scored(chunk)
-        if self.learner.is_fitted:
-            block.predictions = self.learner.predict(chunk.X)
-            block.classes = self.learner.classes
-        for each in due:
-            self._learn(each)
-        return [block]
-
-    def _not_scored(self, chunk):
-        """Return rows that came when nothing could be predicted."""
-        self._n_unserved += len(chunk)
-        return _Rows(chunk.y, {}, chunk.weights, None)
-
-    def _learn(self, chunk):
-        self.learner.learn(chunk.X, chunk.y, chunk.sample_weight)
-
-    def _as_matrix(self, X):
-        """Return rows as an array or a sparse matrix."""
-        if isinstance(X, np.ndarray) or sparse.issparse(X):
-            return X
-        return self.learner.predictor._validate_rows(X)
-
-    def _predicted_rows(self, chunk, prediction, classes=None):
-        """Return rows with predictions, made when `classes` were known: by default all.
-
-        The predictions are an array, or a list with those of each row.
-        """
         learner = self.learner
-        if classes is None:
-            classes = learner.classes
-        if len(learner.methods) > 1:
-            prediction = [np.array(each) for each in zip(*prediction, strict=True)]
-        elif isinstance(prediction, list):
-            is_label = learner.is_classifier and learner.methods == ["predict"]
-            prediction = np.array(prediction, dtype=classes.dtype if is_label else None)
-        predictions = learner.with_labels(prediction, classes)
-        return _Rows(chunk.y, predictions, chunk.weights, classes)
+        if learner.is_fitted and len(chunk):
+            predictions = learner.predict(chunk.X)
+            rows = chunk.y, predictions, chunk.weights, learner.classes
+            chunk.scored = _Rows(*rows)
+        self._store.add(_coming(chunk))
+        blocks = self._take(numbers) if len(numbers) else []
+        together = [replace(block, scored=None) for block in blocks]
+        if len({block.key for block in together}) == 1:
+            together = [_joined(together, None)]
+        for block in together:
+            self._labels = block.y
+            learner.learn(block.X, block.y, block.sample_weight)
+        return blocks
 
-    @property
-    def _rows_of_estimator(self):
-        if self._row_by_row is None:
-            self._row_by_row = self.learner.predictor.row_by_row()
-        return self._row_by_row
+    def _process(self, chunk, numbers, before):
+        """Predict each row by what has learned all labels that came before it."""
+        blocks, n = [], len(chunk)
+        if not self.learner.is_fitted:
+            if not len(numbers):
+                self._store.add(chunk)
+                return []
+            self._store.add(chunk[: before[0]])
+            blocks += self._learn_first(numbers[0])
+            chunk, n = chunk[before[0] :], n - before[0]
+            numbers, before = numbers[1:], before[1:] - before[0]
+        # In the order of time: each label before its row.
+        keys = np.concatenate([2 * np.arange(n) + 1, 2 * before])
+        order = np.argsort(keys, kind="stable")
+        is_label, i = order >= n, 0
+        while i < len(order):
+            end = self._end_of_part(order, i, n, chunk, numbers)
+            part = order[i:end]
+            rows, labels = part[part < n], part[part >= n] - n
+            own = chunk[slice(rows[0], rows[-1] + 1)] if len(rows) else None
+            blocks += self._process_part(own, numbers[labels], is_label[i:end])
+            i = end
+        return blocks
 
-    def _predict_row(self, x):
-        rows, methods = self._rows_of_estimator, self.learner.methods
-        if not rows._serves:
-            return getattr(rows, f"{methods[0]}_one")(x)
-        predictions, served = rows._predict(x, "serve")
-        self._served.append(served)
-        found = [predictions[method] for method in methods]
-        return found if len(methods) > 1 else found[0]
+    def _end_of_part(self, order, start, n, chunk, numbers):
+        """Return where a row is to be learned that has come since the start."""
+        place = np.empty(len(order), np.intp)
+        place[order] = np.arange(len(order))
+        if not n:
+            return len(order)
+        own = np.flatnonzero(numbers >= chunk.numbers[0])
+        of_labels, of_rows = place[n + own], place[numbers[own] - chunk.numbers[0]]
+        ends = of_labels[(of_labels >= start) & (of_rows >= start)]
+        return ends.min(initial=len(order))
 
-    def _next_served(self):
-        """Return the :class:`ServedRow` of the next row to learn, or None."""
-        if self._n_unserved:
-            self._n_unserved -= 1
-            return None
-        return self._served.popleft() if self._served else None
+    def _learn_first(self, number):
+        """Learn the first row, then observe the rows that came before its label."""
+        blocks, learner = self._take(np.array([number])), self.learner
+        (block,) = blocks
+        self._labels = block.y
+        learner.learn(block.X, block.y, block.sample_weight)
+        self._store.observe(lambda X: learner.predictor._come(X, None)[1])
+        return blocks
 
-    def _learn_row(self, x, y, sample_weight):
-        served = self._next_served()
-        if self.learner.first_call:
-            c = None if sample_weight is None else np.reshape(sample_weight, 1)
-            self.learner.learn(chunk_of(x), np.asarray([y]), c)
-        else:
-            x = x if served is None else served._replace(x=x)
-            self._rows_of_estimator.learn_one(x, y, sample_weight)
+    def _process_part(self, chunk, numbers, is_label):
+        """Predict and learn rows, of which none comes and is learned."""
+        if not len(numbers):
+            self._store.add(self._come(chunk))
+            return []
+        due, first = self._take(numbers), 0
+        n_labels = np.cumsum([len(block) for block in due])
+        ends = [*np.flatnonzero(is_label)[n_labels[:-1] - 1] + 1, len(is_label)]
+        for block, (start, end) in zip(due, pairwise([0, *ends]), strict=True):
+            of_block = is_label[start:end]
+            rows = slice(first, first + np.count_nonzero(~of_block))
+            first = rows.stop
+            self._process_block(None if chunk is None else chunk[rows], block, of_block)
+        return due
+
+    def _process_block(self, chunk, due, is_label):
+        """Predict the rows of a chunk, and learn a block of others in between."""
+        self._labels = due.y
+        if np.count_nonzero(np.diff(is_label)) > 1 and self.learner.knows(due.y):
+            self._store.add(self._follow(chunk, due, is_label))
+            return
+        for is_learned, rows in runs(is_label):
+            if is_learned:
+                now = due[rows]
+                learned = now.X, now.y, now.sample_weight
+                self.learner.predictor._learn_waiting(*learned)
+            else:
+                self._store.add(self._come(chunk[rows]))
+
+    def _come(self, chunk):
+        """Predict rows, and return them with what waits."""
+        rows = chunk.X, self.learner.methods
+        return self._predict(chunk, self.learner.predictor._come, *rows)
+
+    def _follow(self, chunk, due, is_label):
+        """Predict rows while labels of others come, and return them with what waits."""
+        late = due.X, due.y, due.sample_weight, is_label
+        rows = chunk.X, self.learner.methods, *late
+        return self._predict(chunk, self.learner.predictor._follow, *rows)
+
+    def _predict(self, chunk, predict, X, *rows):
+        """Return the rows of a chunk with their predictions, and with what waits."""
+        learner, classes = self.learner, self.learner.classes
+        predictions, chunk.X = predict(X, *rows)
+        found = predictions if len(learner.methods) > 1 else predictions[0]
+        found = learner.with_labels(found, classes)
+        chunk.scored = _Rows(chunk.y, found, chunk.weights, classes)
+        return _coming(chunk)
+
+    def _take(self, numbers):
+        classes = self.learner.classes if self.learner.is_fitted else None
+        return self._store.take(numbers, classes)
 
 
-def _n_rows(blocks):
-    return sum(map(len, blocks))
+def _coming(block):
+    """Return the rows whose labels will come."""
+    comes = block.known < np.inf
+    return block if comes.all() else block[np.flatnonzero(comes)]
 
 
-def _predicts_each_row(estimator):
-    """Whether it ignores rows of weight 0, and predicts each row after all before.
-
-    So do estimators of this package, but not transformers in pipelines, nor mixtures of
-    estimators from elsewhere, which predict several rows at once.
-    """
-    parts = [estimator, *estimator.get_params().values()]
-    learning = [each for each in parts if hasattr(each, "partial_fit")]
-    return all(isinstance(each, OnlineEstimator) for each in learning)
+def _copied(X):
+    """Copy rows, but for what was predicted, which nothing changes."""
+    if not isinstance(X, Waiting):
+        return deepcopy(X)
+    inputs = tuple((name, deepcopy(each)) for name, each in X.inputs)
+    return Waiting(_copied(X.X), inputs, X.served)
 
 
 def _as_sliceable(X):
@@ -308,34 +385,8 @@ def _as_sliceable(X):
     return np.asarray(X) if isinstance(X, np.memmap) else X
 
 
-def _can_be_stacked(matrices, chunks):
-    """Whether the rows of chunks make one array, or one sparse matrix."""
-    X, y = matrices[0], chunks[0].y
-    return all(
-        each.shape[1:] == X.shape[1:] and _kind(each) == _kind(X) is not None
-        for each in matrices
-    ) and all(each.y.shape[1:] == y.shape[1:] for each in chunks)
-
-
-def _kind(X):
-    """Whether rows are sparse or an array of numbers; None if anything else."""
-    if sparse.issparse(X):
-        return "sparse" if dense_view_of(X) is None else None
-    is_plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "fiub"
-    return "dense" if is_plain else None
-
-
-def _stacked(parts, order):
-    """Return the rows of arrays or sparse matrices in a given order."""
-    if sparse.issparse(parts[0]):
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))[order]
-    return np.concatenate(parts)[order]
-
-
-def _rows(chunk):
-    """Yield rows as :class:`RowByRow` takes them, their labels and weights."""
-    X, y, c = chunk.X, chunk.y, chunk.sample_weight
-    are_rows = isinstance(X, list) or (type(X) is np.ndarray and X.ndim == 2)
-    for i in range(_num_samples(X)):
-        x = X[i] if are_rows else row_of(_safe_indexing(X, slice(i, i + 1)))
-        yield x, y[i], None if c is None else c[i]
+def adds_classes(estimator):
+    """Whether an estimator, or the last step of a pipeline, accepts new classes."""
+    if isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return getattr(estimator, "new_classes", None) == "add"

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from numbers import Integral
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Labels
 from ..estimators.labels import as_indicators, is_multilabel
-from .late import DelayedEstimator
+from .arrivals import Arrivals
+from .late import DelayedEstimator, adds_classes
 from .monitor import Alarm, LossMonitor
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
@@ -71,7 +73,9 @@ def progressive_validation(
     classes: Labels | None = None,
     target: str | None = None,
     window: int | None = None,
-    delay: int | None = None,
+    delay: float | str | timedelta | None = None,
+    time: str | int | None = None,
+    label_time: str | int | None = None,
     monitor: LossMonitor | None = None,
     progress: bool = True,
 ) -> ProgressiveValidationResult:
@@ -93,21 +97,25 @@ def progressive_validation(
       `partial_fit`, as :class:`~sklearn.preprocessing.StandardScaler`, learn from the
       chunk and transform it; others only transform it, and must be stateless or fitted.
 
-    *Late labels.* With a `delay` of d, the label of a row is known once d more rows
-    have come. A row is then learned as a whole, features and label, by all steps of a
-    pipeline, and is scored; until then nothing is learned of it. So row i is to be
-    predicted by what has learned the rows up to i - 1 - d:
+    *Late labels.* With a `delay` of d rows, the label of a row is known once d more
+    rows have come. With `time`, the column with the times of rows, it is known once the
+    `delay` has passed, such as "2d", or at the time in the column `label_time`. A row
+    is predicted by exactly what was known at its time: by rows whose labels were known
+    by then, and in a pipeline by the features of all rows before it. What waits are
+    the rows as they were encoded when they came, and their predictions; losses that
+    decide about experts, intervals and sets are those of these predictions.
 
-    - By an estimator with `row_by_row`, as all estimators of this package and an
-      :class:`~sklearn_scinol.pipeline.OnlinePipeline` that ends in one, each row is.
-      The size of the chunks changes nothing.
-    - By any other, and by a :class:`~sklearn.pipeline.Pipeline` as a whole, the first
-      row of each chunk is: it predicts the chunk, then learns the rows whose labels
-      have come by the end of the chunk.
+    - So it is by an estimator with `row_by_row`, as all estimators of this package and
+      an :class:`~sklearn_scinol.pipeline.OnlinePipeline` that ends in one. The size of
+      the chunks changes nothing. Each row is learned as by
+      ``row_by_row().with_late_labels()``.
+    - Any other, and a :class:`~sklearn.pipeline.Pipeline` as a whole, predicts a chunk,
+      then learns the rows whose labels have come by the end of the chunk, as a whole.
 
     Rows that come before the first label is learned are not scored, unless the
-    estimator is fitted. At the end of the stream the waiting rows are learned and
-    scored as well. Only they are kept, with their predictions.
+    estimator is fitted. Scores are of rows in the order of their labels. At the end of
+    the stream the waiting rows are learned and scored as well, but for rows whose
+    `label_time` is missing: their labels never come. Only waiting rows are kept.
 
     Parameters
     ----------
@@ -145,9 +153,18 @@ def progressive_validation(
     window : int, default=None
         Number of latest rows to score as well, which shows how the quality changes
         along the stream. Their labels and predictions are kept.
-    delay : int, default=None
-        Number of rows that come between a row and its label. None and 0 stand for
-        labels that come before the next row.
+    delay : int, float, str or timedelta, default=None
+        Time between a row and its label: a number of rows that come in between; with
+        `time` a time such as "2d", "12h", "90min" or "1w", or a number in the unit of
+        `time`. None and 0 rows stand for labels that come before the next row.
+    time : str or int, default=None
+        Name of the column with the time of each row, of dates or numbers, or its number
+        in an array. It stays among the features. Times ascend: one before the last
+        counts as the last, and so does a missing one.
+    label_time : str or int, default=None
+        Column with the time at which each label was known, instead of a `delay`. It is
+        no feature: estimators do not see it. Rows where it is missing are observed, but
+        never learned or scored.
     monitor : LossMonitor, default=None
         Monitor that raises alarms when the losses of the rows have changed, such as
         ``LossMonitor()``; it goes on from where it is. The loss is the log loss if a
@@ -205,12 +222,15 @@ def progressive_validation(
     if window is not None:
         check_scalar(window, "window", Integral, min_val=1)
         window = int(window)
-    if delay is not None:
-        check_scalar(delay, "delay", Integral, min_val=0)
+    arrivals = None
+    if time is not None or label_time is not None or delay is not None:
+        arrivals = Arrivals(delay, time, label_time)
     if monitor is not None and not isinstance(monitor, LossMonitor):
         raise TypeError(f"monitor must be a LossMonitor or None; got {monitor!r}.")
     learner = ProgressiveEstimator(estimator, metrics, classes)
-    follower = DelayedEstimator(learner, int(delay)) if delay else learner
+    follower: Any = learner
+    if arrivals is not None and (arrivals.delay or time is not None):
+        follower = DelayedEstimator(learner, arrivals)
     running = RunningScores(learner.scorers, window, monitor)
     n_chunks = n_rows = 0
     y = None
@@ -341,7 +361,7 @@ class ProgressiveEstimator:
             self.is_classifier
             and not self.is_fitted
             and classes is None
-            and not _adds_classes(self.predictor)
+            and not adds_classes(self.predictor)
         )
         if metrics is None:
             metrics = default_metrics(self.predictor)
@@ -466,6 +486,12 @@ class ProgressiveEstimator:
         """Classes that the estimator knows; None in regression."""
         return self.predictor.classes_ if self.is_classifier else None
 
+    def knows(self, y):
+        """Whether all labels are of classes that are known."""
+        if not self.is_classifier or self.is_multilabel:
+            return True
+        return bool(np.isin(y, self.classes).all())
+
     def lacks_classes(self, y):
         """Whether the first chunk had fewer classes than the stream, or only one."""
         if not self.infers_classes or self.is_multilabel or y is None:
@@ -488,13 +514,6 @@ class ProgressiveEstimator:
         else:
             labels = classes[prediction.argmax(axis=1)]
         return {method: prediction, "predict": labels}
-
-
-def _adds_classes(estimator):
-    """Whether the last step accepts new classes later."""
-    if isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return getattr(estimator, "new_classes", None) == "add"
 
 
 def _is_fitted(estimator):

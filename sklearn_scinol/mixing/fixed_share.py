@@ -49,6 +49,19 @@ MIN_WEIGHT = 1e-300
 MAX_EXPONENT = 700.0
 
 
+class LateRounds(NamedTuple):
+    """Weights of experts for each share, when rounds were predicted.
+
+    Shares are weighed by the losses of the weights that predicted, whatever came in
+    between: a share that follows the latest rounds is not better for knowing more than
+    it did then.
+    """
+
+    of_experts: np.ndarray  # (n, A, K), filled for rounds that are not known
+    is_known: np.ndarray  # bool, (n,)
+    is_late: np.ndarray  # bool, (n,), filled: whether these weights have changed since
+
+
 class FixedShareState(NamedTuple):
     """State of fixed share with `A` shares and `K` experts."""
 

@@ -16,6 +16,7 @@ from ..losses.methods import is_by_output
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
 from ..models.model import Chunk, Model, ordered_blocks
+from ..models.served import learn_served
 from ..views import dense_view_of
 
 #: An estimator from elsewhere predicts this many rows at once, then learns them.
@@ -45,6 +46,9 @@ class NativeEstimator(Protocol):
 
     def _learn_chunk(self, chunk: Chunk, method: str) -> Any:
         """Return outputs of `method` before each row, and weights of losses."""
+
+    def _serve_chunk(self, chunk, method):
+        """Return outputs of `method` for rows of weight 0, see :meth:`Model.serve`."""
 
     def _predict_validated(self, X, method):
         """Return outputs of `method` for validated rows."""
@@ -139,6 +143,17 @@ class Expert(Part):
 
     # Learning.
 
+    @property
+    def n_served(self):
+        """Number of columns of :class:`ServedRows`."""
+        return self.model.n_served if self.is_native else self.mixing_scale.n_outputs
+
+    @property
+    def served_key(self):
+        """Text that is the same for experts whose :class:`ServedRows` are alike."""
+        own = type(self.estimator).__name__
+        return f"{self.name}={self.model.served_key if self.is_native else own}"
+
     def learn_chunk(self, chunk, labels):
         """Predict rows, then learn them.
 
@@ -150,7 +165,9 @@ class Expert(Part):
             Weights of the losses that an estimator of this package records.
         """
         weights = None
-        if self.is_native:
+        if chunk.served is not None and not chunk.served.is_learned:
+            predictions = self._serve(chunk)
+        elif self.is_native:
             answer, weights = self.estimator._learn_chunk(chunk, self.method)
             predictions = self._read(answer)
             self.has_learned = True
@@ -160,10 +177,20 @@ class Expert(Part):
                 given = None if c is None else c[rows]
                 answers.append(self._predict_and_learn(X[rows], labels[rows], given))
             predictions = np.concatenate(answers)
+            if chunk.served is not None:
+                engine = get_engine(current_engine())
+                predictions = chunk.served.exchange(engine, predictions)
         scale, ones = self.mixing_scale, np.ones(len(chunk))
         y = as_targets(chunk.y, scale.loss, scale.n_outputs)
         block = Block((), None, y, RowWeights(ones, ones, ones, ones[:0]), None)
         return predictions, self._losses(predictions, block), weights
+
+    def _serve(self, chunk):
+        """Predict rows that are not to be learned, see :meth:`Model.serve`."""
+        if self.is_native:
+            return self._read(self.estimator._serve_chunk(chunk, self.method))
+        chunk.served.values[:] = predictions = self.predict(chunk.X)
+        return predictions
 
     def shares_mixture_loss(self, predictions):
         """Whether model and mixture have the same loss of these predictions."""
@@ -306,20 +333,30 @@ class Expert(Part):
 # return experts that have learned, since a process has copies.
 
 
-def learn_block(experts, block, are_new):
-    """Learn a block of transformed rows, with models that share a memory, or one."""
+def learn_block(experts, block, served, are_new):
+    """Learn a block of transformed rows, with models that share a memory, or one.
+
+    Also returns the :class:`ServedRows` of each, or None.
+    """
     engine = get_engine(current_engine())
-    found, given = of_block(engine, experts, block, are_new), block.weights.given
+    found = of_block(engine, experts, block, served, are_new)
+    given = block.weights.given
     for expert, predictions, mixed, _ in found:
         if not (predictions.all_finite and np.isfinite(mixed).all()):
             expert._raise_not_finite()
-    return [(expert, mixed, losses, given) for expert, _, mixed, losses in found]
+    pairs = zip(found, served or [None] * len(found), strict=True)
+    return [
+        (expert, mixed, losses, given, own) for (expert, _, mixed, losses), own in pairs
+    ]
 
 
-def of_block(engine, experts, block, are_new=True):
+def of_block(engine, experts, block, served=None, are_new=True):
     """Let models learn a block; return what each predicted, and for the mixture."""
     models = [expert.model for expert in experts]
-    of_experts = models[0].learn_together(engine, models, block, are_new)
+    if served is None:
+        of_experts = models[0].learn_together(engine, models, block, are_new)
+    else:
+        of_experts = learn_served(engine, models, block, served, are_new)
     return [
         (expert, predictions, *expert.mixture_predictions(engine, predictions, block))
         for expert, predictions in zip(experts, of_experts, strict=True)
@@ -327,8 +364,10 @@ def of_block(engine, experts, block, are_new=True):
 
 
 def learn_chunk(experts, chunk, labels):
-    """Learn untransformed rows."""
-    return [(expert, *expert.learn_chunk(chunk, labels)) for expert in experts]
+    """Learn untransformed rows; also return their :class:`ServedRows`, or None."""
+    return [
+        (expert, *expert.learn_chunk(chunk, labels), chunk.served) for expert in experts
+    ]
 
 
 def predict_transformed(experts, Z):

@@ -8,11 +8,44 @@ from numpy.typing import NDArray
 from sklearn.utils import check_scalar
 
 from ..mixing import fixed_share
-from ..mixing.fixed_share import FixedShareState
+from ..mixing.fixed_share import FixedShareState, LateRounds
 from .expert_weights import ExpertWeights
 
 # The largest learning rate; the smallest is its inverse.
 MAX_RATE = 1e100
+
+
+def learn_rounds(engine, rounds, served=None, is_late=None):
+    """Learn rounds by fixed share, perhaps of rows that were served.
+
+    Parameters
+    ----------
+    engine : Engine
+    rounds : tuple
+        What :meth:`Engine.learn_rounds` takes.
+    served : ServedRows, default=None
+        Of the weights of all shares.
+    is_late : ndarray of shape (1,), default=None
+        Becomes 1 if weights have changed since they served a row that is learned.
+    """
+    if served is None:
+        engine.learn_rounds(*rounds)
+        return
+    state, _, c, _ = rounds
+    values, n = np.empty(served.values.shape), len(c)
+    late = LateRounds(
+        values.reshape(n, *state.of_experts.shape),
+        served.is_known,
+        np.zeros(n, dtype=bool),
+    )
+    engine.run(np.copyto, values, served.values)
+    engine.learn_rounds(*rounds, late)
+    engine.run(np.copyto, served.values, values)
+    engine.run(_find_late, late.is_late, c, is_late)
+
+
+def _find_late(is_late, c, any_late):
+    any_late[0] = max(any_late[0], float((is_late & (c > 0.0)).any()))
 
 
 class FixedShare(ExpertWeights):

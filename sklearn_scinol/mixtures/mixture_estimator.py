@@ -528,9 +528,16 @@ class MixtureEstimator(Additive, _BaseComposition):
         ------
         NotFittedError
             If nothing was learned yet.
+        AttributeError
+            If it was merged from other models, or labels came late.
         """
         model = self._fitted_model()
         check_not_merged(self)
+        if model.is_late[0]:
+            raise AttributeError(
+                f"This {type(self).__name__!r} has no 'regret_bound', which is for "
+                "labels that come before the next row."
+            )
         bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
         bounds += [level.regret_bound for level in model.levels]
         return sum(bounds) + float(model.clipping[:, 0].sum())

@@ -6,6 +6,7 @@ from copy import copy
 from functools import partial
 from itertools import compress, product
 from operator import is_
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -34,7 +35,7 @@ from .expert import (
     predict,
     predict_transformed,
 )
-from .fixed_share import FixedShare
+from .fixed_share import FixedShare, learn_rounds
 from .mixing_scale import MixingScale
 from .parallel import workers
 from .second_level import SecondLevel, of_levels
@@ -67,6 +68,17 @@ def recorded_deviations(mixture):
         yield deviations
     finally:
         _recorded.reset(token)
+
+
+class OwnServed(NamedTuple):
+    """What a mixture itself served, each as :class:`ServedRows`, or None."""
+
+    first: Any  # predictions of the first level
+    pools: Any  # list of those of each pool
+    both: Any  # predictions of both levels
+    limits: Any  # list of lower and upper limits that predictions were clipped to
+    hedges: Any  # list of what :func:`learn_late_rounds` takes, for each set of weights
+    levels: Any  # list of the same for the levels
 
 
 class MixtureModel(Model):
@@ -117,6 +129,8 @@ class MixtureModel(Model):
         The weights then.
     level_curve : list of ndarray of shape (n_hedges, 1 + n_pools)
         The weights of the levels then, if there is a second one.
+    is_late : ndarray of shape (1,)
+        1 if weights have learned rows that other weights had served, else 0.
     """
 
     #: During a call: the losses of each expert before it, and the weights of its rows.
@@ -151,6 +165,7 @@ class MixtureModel(Model):
                 for k in range(n_hedges)
             ]
         self.points, self.curve, self.level_curve = [], [], []
+        self.is_late = np.zeros(1)
         self.has_begun = False
 
     def add_classes(self, loss, is_new):
@@ -204,9 +219,15 @@ class MixtureModel(Model):
             count = partial(self._count_rows, chunk, groups)
             for rows in self._blocks(X, order, count):
                 blocks = self.shared_blocks(engine, chunk, rows)
-                results = self._run(run, self._calls(groups, blocks, labels, are_new))
-                experts, predictions, losses, weights = zip(*results, strict=True)
+                served = of_mixture = None
+                if chunk.served is not None:
+                    *served, of_mixture = self.split_served(chunk.served[rows])
+                calls = self._calls(groups, blocks, labels, served, are_new)
+                results = self._run(run, calls)
+                experts, predictions, losses, weights, own = zip(*results, strict=True)
                 if not all(map(is_, experts, self.experts)):  # copies of a process
+                    for room, copied in zip(served or (), own, strict=False):
+                        room.values[:] = copied.values
                     self.experts = list(experts)
                     self._share_transforms()
                     groups[:] = self.groups()
@@ -214,7 +235,7 @@ class MixtureModel(Model):
                     of_call.append(of_block)
                 block = self.block(blocks[0])
                 predictions = self.learn_predictions(
-                    engine, block, predictions, losses, are_new
+                    engine, block, predictions, losses, of_mixture, are_new
                 )
                 for hedge in self._all_hedges:
                     hedge._check_finite()
@@ -240,7 +261,57 @@ class MixtureModel(Model):
                 weight = np.concatenate(weights).sum()
                 expert.record_call(loss_before, weight)
 
-    def learn_predictions(self, engine, block, predictions, losses, are_new=True):
+    # Rows whose labels come later: the predictions of each expert, of the first level,
+    # of each pool and of both levels, the limits that they were clipped to, and the
+    # weights of all shares.
+
+    @property
+    def n_served(self):
+        return sum(each.n_served for each in self.experts) + sum(self._served_sizes)
+
+    @property
+    def _served_sizes(self):
+        """Numbers of columns of what :meth:`_split_own` returns."""
+        n_pools = len(self.levels[0].pools) + 1 if self.levels else 0
+        n_limits = 0 if self.target_range is None else 2
+        of_weights = [each._state.of_experts.size for each in self._all_hedges]
+        return [self.n_outputs] * (1 + n_pools + n_limits) + of_weights
+
+    @property
+    def served_key(self):
+        experts = ", ".join(each.served_key for each in self.experts)
+        return f"{super().served_key} ({experts})"
+
+    def split_served(self, served):
+        """Return the :class:`ServedRows` of each expert, and of the mixture itself."""
+        sizes = [each.n_served for each in self.experts]
+        return served.split(*sizes, served.values.shape[1] - sum(sizes))
+
+    def _split_own(self, served):
+        """Return the :class:`ServedRows` of the mixture itself by what they are."""
+        if served is None:
+            no_levels = [None] * len(self.hedges)
+            return OwnServed(None, None, None, None, no_levels, no_levels)
+        first, *others = served.split(*self._served_sizes)
+        n = len(others) - len(self._all_hedges)
+        weights, n_hedges = others[n:], len(self.hedges)
+        others, hedges, levels = others[:n], weights[:n_hedges], weights[n_hedges:]
+        limits = None if self.target_range is None else others[-2:]
+        if not self.levels:
+            return OwnServed(first, None, None, limits, hedges, levels)
+        n_pools = len(self.levels[0].pools)
+        pools, both = others[:n_pools], others[n_pools]
+        return OwnServed(first, pools, both, limits, hedges, levels)
+
+    def serve(self, chunk):
+        try:
+            return super().serve(chunk)
+        finally:
+            vars(self).pop("_call", None)
+
+    def learn_predictions(
+        self, engine, block, predictions, losses, served=None, are_new=True
+    ):
         """Mix what experts predicted for a block, and learn from their losses.
 
         Parameters
@@ -250,6 +321,8 @@ class MixtureModel(Model):
         predictions : list of ndarray of shape (n, n_outputs)
             Of the experts.
         losses : list of ndarray of shape (n, n_outputs or 1)
+        served : ServedRows, default=None
+            Of the mixture itself.
         are_new : bool
             See :meth:`learn`.
 
@@ -261,9 +334,11 @@ class MixtureModel(Model):
         n, n_outputs, limits, of_both = len(given), self.n_outputs, None, []
         engine.run(self.weight_scale.learned, block.weights)
         predictions, losses = engine.stack(predictions), engine.stack(losses)
+        own_served = self._split_own(served)
         if self.target_range is not None:
             limits = np.empty((2, n, n_outputs))
-            engine.run(self._clip, block, predictions, losses, limits, are_new)
+            arguments = predictions, losses, limits, own_served.limits, are_new
+            engine.run(self._clip, block, *arguments)
         weights = np.empty((len(self.hedges), n, n_experts))
         known = block
         if not are_new:
@@ -271,10 +346,15 @@ class MixtureModel(Model):
             known = block._replace(weights=nothing)
         for k, hedge in enumerate(self.hedges):
             own = losses[..., self._outputs_of(k)]
-            engine.learn_rounds(hedge._state, own, known.weights.given, weights[k])
+            rounds = hedge._state, own, known.weights.given, weights[k]
+            late = own_served.hedges[k]
+            learn_rounds(engine, rounds, late, self.is_late)
         mean = engine.mix(self.mixing_scale.kind, predictions, weights)
+        if served is not None:
+            mean = own_served.first.exchange(engine, mean)
         if self.levels:
-            mean, of_both = self._learn_levels(engine, known, predictions, mean, limits)
+            arguments = predictions, mean, limits, own_served
+            mean, of_both = self._learn_levels(engine, known, *arguments)
         if self.mixing_scale.n_classes is None:
             engine.run(self._learn_errors, block, predictions, weights, mean)
         engine.run(self.count_learned, block.weights)
@@ -296,7 +376,7 @@ class MixtureModel(Model):
         if mixture is not None and mixture._model is self:
             deviations.append(_deviations(sums[:-1], predictions, weights, mean))
 
-    def _learn_levels(self, engine, block, predictions, mean, limits):
+    def _learn_levels(self, engine, block, predictions, mean, limits, served):
         """Predict by both levels, and let the second one learn.
 
         Parameters
@@ -308,6 +388,7 @@ class MixtureModel(Model):
             Of the first level.
         limits : ndarray of shape (2, n, n_outputs) or None
             The range to clip to.
+        served : OwnServed
 
         Returns
         -------
@@ -320,15 +401,20 @@ class MixtureModel(Model):
         if not all(self.are_pooled):
             predictions = engine.stack([*compress(predictions, self.are_pooled)])
         for k, level in enumerate(self.levels):
-            own, clip = self._outputs_of(k), None
+            own, clip, of_pools = self._outputs_of(k), None, None
             if limits is not None:
                 clip = partial(self.target_range.clip_in_place, limits[:, :, own])
+            if served.pools is not None:
+                of_pools = [each.columns(own) for each in served.pools]
             of_own = self.output_of_block(block, k)
+            late = of_pools, served.levels[k], self.is_late
             of_level, of_own_weights = level.learn(
-                engine, of_own, predictions[:, :, own], mean[:, own], clip
+                engine, of_own, predictions[:, :, own], mean[:, own], clip, *late
             )
             engine.run(np.copyto, of_both[:, own], of_level)
             weights.append(of_own_weights)
+        if served.both is not None:
+            of_both = served.both.exchange(engine, of_both)
         return of_both, weights
 
     def _predict_levels(self, engine, predictions, mean, limits):
@@ -404,15 +490,18 @@ class MixtureModel(Model):
             dense = SharedBlock(engine, chunk.dense_view, rows, scale)
         return SharedBlock(engine, chunk, rows, scale), dense
 
-    def _calls(self, groups, blocks, labels, are_new):
+    def _calls(self, groups, blocks, labels, served, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
         for model, places in groups:
             shared = blocks[self.experts[places[0]].sees_dense_view]
+            own = served and [served[place] for place in places]
             if model is None:
-                calls.append((learn_chunk, places, shared.part, labels[shared.rows]))
+                part = shared.part if own is None else shared.part.with_served(*own)
+                calls.append((learn_chunk, places, part, labels[shared.rows]))
             else:
-                calls.append((learn_block, places, shared.for_model(model), are_new))
+                block = shared.for_model(model)
+                calls.append((learn_block, places, block, own, are_new))
         return calls
 
     def _run(self, run, calls):
@@ -444,10 +533,15 @@ class MixtureModel(Model):
         for level in self.levels:
             level.share_weight_scale(self.weight_scale)
 
-    def _clip(self, block, predictions, losses, limits, are_new):
-        """Clip predictions to the range of the targets before each row, in place."""
+    def _clip(self, block, predictions, losses, limits, served, are_new):
+        """Clip predictions to the range of the targets before each row, in place.
+
+        If rows were served, that is the range when they came.
+        """
         given, engine = block.weights.given, get_engine(current_engine())
         self.target_range.learn(block.targets, given > 0.0, limits)
+        for own, limit in zip(served or (), limits, strict=False):
+            limit[:] = own.swap(limit)
         clipped = self.target_range.clip(predictions, limits)
         if np.array_equal(predictions, clipped):
             return
@@ -498,6 +592,8 @@ class MixtureModel(Model):
         yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
         yield "squared_errors >= 0", self.squared_errors >= 0.0
         yield from floats("clipping", self.clipping, (shape[0], 1 + shape[1]))
+        yield from floats("is_late", self.is_late, (1,))
+        yield "is_late is 0 or 1", np.isin(self.is_late, [0.0, 1.0])
         if self.target_range is not None:
             limits = self.target_range.limits
             yield "limits have all outputs", limits.shape == (2, n_outputs)
@@ -679,6 +775,7 @@ class MixtureModel(Model):
         sums = in_own_units.map(lambda each: each.squared_errors)
         model.squared_errors = np.maximum(sums.sum(), 0.0)
         model.clipping = shards.map(lambda each: each.clipping).sum()
+        model.is_late = shards.map(lambda each: each.is_late).max()
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())
@@ -747,7 +844,9 @@ class MixtureModel(Model):
 
     # A few rows at a time.
 
-    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+    def session(
+        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
+    ):
         if any(expert.block_model is None for expert in self.experts):
             return None
         models, of_dense = (
@@ -755,7 +854,8 @@ class MixtureModel(Model):
             for is_dense in (False, True)
         )
         sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(MixtureSession, self, models, engine, *sizes, of_dense)
+        kinds = of_dense, serves
+        return prepare(MixtureSession, self, models, engine, *sizes, *kinds)
 
 
 def _deviations(sums, predictions, weights, mean):

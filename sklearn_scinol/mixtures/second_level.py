@@ -13,7 +13,7 @@ from ..models.pool import (
     PoolModel,
 )
 from ..transforms.targets import TargetTransform
-from .fixed_share import FixedShare
+from .fixed_share import FixedShare, learn_rounds
 
 #: Parameters of the pools: the variance of the weights before the first row, and the
 #: share of the past that is forgotten with each row.
@@ -82,7 +82,17 @@ class SecondLevel(Part):
         for pool in self.pools:
             pool.weight_scale = scale
 
-    def learn(self, engine, block, predictions, first, clip=None):
+    def learn(
+        self,
+        engine,
+        block,
+        predictions,
+        first,
+        clip=None,
+        served=None,
+        weights_served=None,
+        is_late=None,
+    ):
         """Predict rows, then learn them; for the parameters see :meth:`predict`.
 
         Parameters
@@ -90,6 +100,10 @@ class SecondLevel(Part):
         engine : Engine
         block : Block
             Of the rows.
+        served : list of ServedRows, default=None
+            Of each pool. The predictions of experts and first level are those served.
+        weights_served, is_late
+            See :func:`learn_rounds`.
 
         Returns
         -------
@@ -101,6 +115,9 @@ class SecondLevel(Part):
             scores, first = first, np.empty(first.shape)
             engine.run(self._fill_normalised, scores, first)
         pooled = self.learn_pools(engine, block, predictions, first)
+        if served is not None:
+            pairs = zip(served, pooled, strict=True)
+            pooled = [own.exchange(engine, of_pool) for own, of_pool in pairs]
         levels = engine.stack(with_copies(first, pooled))
         if clip is not None:
             engine.run(clip, levels)
@@ -111,7 +128,8 @@ class SecondLevel(Part):
         ]
         losses = engine.stack(with_copies(losses[0], losses[1:]))
         weights = np.empty((len(first), len(levels)))
-        engine.learn_rounds(self.hedge._state, losses, block.weights.given, weights)
+        rounds = self.hedge._state, losses, block.weights.given, weights
+        learn_rounds(engine, rounds, weights_served, is_late)
         return engine.mix(self.mixing_scale.kind, levels, weights[np.newaxis]), weights
 
     def predict(self, engine, predictions, first, clip=None):

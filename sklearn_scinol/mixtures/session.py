@@ -20,17 +20,21 @@ class MixtureSession(Session):
         model, rows = self.model, self.rows
         blocks = model.shared_blocks(recorder, rows, rows.all)
         found, written = [None] * len(model.experts), []
+        of_all = of_mixture = None
+        if self.served is not None:
+            *of_all, of_mixture = model.split_served(self.served)
         for own, places in model.groups():
             experts = [model.experts[place] for place in places]
             block = blocks[experts[0].sees_dense_view].for_model(own)
-            of_experts = of_block(recorder, experts, block)
+            served = of_all and [of_all[place] for place in places]
+            of_experts = of_block(recorder, experts, block, served)
             for place, (_, predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
         self._numbers = [each.numbers for each in (model, *self._models)]
         predictions, losses = zip(*found, strict=True)
         self.reported = model.learn_predictions(
-            recorder, model.block(blocks[0]), predictions, losses
+            recorder, model.block(blocks[0]), predictions, losses, of_mixture
         )
         return [*written, self.reported]
 

@@ -18,6 +18,7 @@ from ..transforms.ranges import check_values
 from .growing import GrowingArray, GrowingSparseArray
 from .model import Learned
 from .online import OnlineModel
+from .served import exchange_predictions
 
 # Largest number of kernels of a block with the support vectors (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -191,6 +192,9 @@ class KernelModel(OnlineModel):
             block = Block((), None, targets, weights, None)
             predicted = self._empty_predictions(len(targets))
             self._learn_block(engine, chunk.X, rows, block, predicted)
+            if chunk.served is not None:
+                served = chunk.served[rows]
+                predicted = exchange_predictions(engine, served, predicted)
             engine.compute_losses(self.loss, block, predicted.predictions, self.numbers)
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)
@@ -406,17 +410,29 @@ class KernelModel(OnlineModel):
         return np.ascontiguousarray((k @ coefficients.rows).T)
 
     def decision(self, X):
+        return self._decision(X, self.averages)
+
+    def _decision(self, X, averages):
+        """Predict rows, perhaps by averaged weights."""
         p = np.empty((X.shape[0], self.n_outputs))
         with np.errstate(all="ignore"):
             for rows in self._blocks(X):
                 Z = self._as_stored(X[rows])
                 k = self._with_support(Z)
-                if self.averages:
+                if averages:
                     p[rows] = k @ self._weights()[: k.shape[1]]
                 else:
                     q = self.scale_of_predicted**2 * self._squares(Z, k)
                     p[rows] = (k @ self.coef.rows[: k.shape[1]]) * self._factor(q)
         return p
+
+    def serve(self, chunk):
+        # Rows of weight 0 count among those of the stream.
+        charged = self._decision(chunk.X, averages=False)
+        decision = self.decision(chunk.X) if self.averages else charged
+        kinds = [charged, decision] if self.average else [charged]
+        chunk.served.values[:] = np.hstack(kinds)
+        return decision
 
     def _squares(self, Z, k):
         """Return squared norms of rows as the learner sees them: (n, 1)."""

@@ -23,6 +23,7 @@ from .model import (
     dense_rows,
     ordered_blocks,
 )
+from .served import learn_served
 from .session import Session, prepare
 
 # Largest number of entries of a block, which may be copied (8 MB).
@@ -52,6 +53,11 @@ class LinearModel(LinearState):
         engine = get_engine(current_engine())
         self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order, self._count_rows(chunk)):
+            if chunk.served is not None:
+                block = self.block(engine, chunk, rows)
+                (predicted,) = learn_served(engine, [self], block, [chunk.served[rows]])
+                yield Learned(rows, predicted.reported, predicted.all_finite)
+                continue
             predicted = self._learn_many(engine, chunk, rows)
             if predicted is None:
                 # No variable keeps the block, perhaps a copy, alive.
@@ -452,9 +458,11 @@ class LinearModel(LinearState):
 
     # One row at a time.
 
-    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+    def session(
+        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
+    ):
         sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(Session, self, [self], engine, *sizes)
+        return prepare(Session, self, [self], engine, *sizes, serves=serves)
 
     # Predictions.
 

@@ -13,6 +13,7 @@ from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .model import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
+from .served import learn_served
 from .session import Session, prepare
 
 # Largest number of entries of a block of rows, which may be copied (8 MB).
@@ -71,7 +72,11 @@ class LocalModel(Model):
         self.ensure_layout(chunk.X)
         for rows in self._blocks(chunk.X, order):
             block = self.block(engine, chunk, rows)
-            (learned,) = self.learn_together(engine, [self], block, are_new)
+            if chunk.served is None:
+                (learned,) = self.learn_together(engine, [self], block, are_new)
+            else:
+                served = [chunk.served[rows]]
+                (learned,) = learn_served(engine, [self], block, served, are_new)
             yield Learned(rows, learned.predictions, True)
 
     def _blocks(self, X, order=None):
@@ -229,9 +234,11 @@ class LocalModel(Model):
         (predicted,) = self.learn_together(engine, [self], block)
         return predicted
 
-    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+    def session(
+        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
+    ):
         sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(Session, self, [self], engine, *sizes)
+        return prepare(Session, self, [self], engine, *sizes, serves=serves)
 
     # Predictions.
 

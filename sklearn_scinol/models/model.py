@@ -45,19 +45,32 @@ class Chunk:
         Non-negative weights; None stands for ones.
     class_segments : list of (slice, ndarray), default=()
         With labels, ranges of rows and the classes that are known at them.
+    served : Served or ServedRows, default=None
+        Predictions that the rows were served, if their labels came late.
     """
 
-    def __init__(self, X, y, sample_weight=None, class_segments=()):
+    def __init__(self, X, y, sample_weight=None, class_segments=(), served=None):
         self.X, self.y, self.sample_weight = X, y, sample_weight
         self.class_segments = class_segments
+        self.served = served
 
     def __len__(self):
         return self.X.shape[0]
 
     def part(self, rows):
         """Return a chunk of some of the rows."""
-        c = self.sample_weight
-        return Chunk(self.X[rows], self.y[rows], None if c is None else c[rows])
+        c, served = self.sample_weight, self.served
+        return Chunk(
+            self.X[rows],
+            self.y[rows],
+            None if c is None else c[rows],
+            served=None if served is None else served[rows],
+        )
+
+    def with_served(self, served):
+        """Return a chunk of the same rows with other predictions."""
+        rest = self.y, self.sample_weight, self.class_segments
+        return Chunk(self.X, *rest, served)
 
     def total_weight(self, rows):
         """Return the sum of the sample weights of some rows."""
@@ -68,7 +81,7 @@ class Chunk:
     def dense_view(self):
         """Chunk of the dense view of the rows; see :class:`TableRows`."""
         X, c = dense_view_of(self.X), self.sample_weight
-        return Chunk(X, self.y, c, self.class_segments)
+        return Chunk(X, self.y, c, self.class_segments, self.served)
 
     @cached_property
     def largest(self):
@@ -212,6 +225,32 @@ class Model(Part, metaclass=ABCMeta):
     def decision(self, X):
         """Predict rows, each as if it were the next one: shape (n, n_outputs)."""
 
+    # Rows whose labels come later, see models/served.py.
+
+    @property
+    def n_served(self):
+        """Number of columns of :class:`ServedRows`."""
+        return self.n_outputs
+
+    @property
+    def served_key(self):
+        """Text that is the same for models whose :class:`ServedRows` are alike."""
+        return f"{type(self).__name__} {self.n_served} {self.loss!r}"
+
+    def serve(self, chunk):
+        """Predict rows exactly as they would be before they are learned.
+
+        Parameters
+        ----------
+        chunk : Chunk
+            Rows of weight 0, whose `served` gets their predictions.
+
+        Returns
+        -------
+        decision : ndarray of shape (n, n_outputs)
+        """
+        return np.concatenate([each.predictions for each in self.learn(chunk)])
+
     def mean_loss(self, chunk):
         """Return the weighted mean loss of predictions by the present model."""
         c = chunk.sample_weight
@@ -260,7 +299,9 @@ class Model(Part, metaclass=ABCMeta):
     def is_finite(self, chunk):
         """Whether the state is finite, after finite predictions for a chunk."""
 
-    def session(self, engine, n_features, n_classes, n_rows=1, n_entries=None):
+    def session(
+        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
+    ):
         """Return a :class:`Session` for chunks of some rows, or None.
 
         Parameters
@@ -272,6 +313,8 @@ class Model(Part, metaclass=ABCMeta):
         n_rows : int
         n_entries : int, default=None
             Number of entries of the next row, if rows are sparse and come one by one.
+        serves : bool, default=False
+            Whether it has :class:`ServedRows`.
         """
         return None
 

@@ -158,6 +158,11 @@ class OnlineModel(Model):
         return max(self.average - 1, 0)
 
     @property
+    def n_served(self):
+        # Predictions that are charged for, and those by averaged weights.
+        return self.n_outputs * (2 if self.average else 1)
+
+    @property
     def averages(self):
         """Whether predictions are by averaged weights now."""
         return 0 < self.average <= self.t

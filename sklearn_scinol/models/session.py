@@ -29,6 +29,7 @@ from ..losses import as_targets
 from ..transforms.bins import FeatureBins
 from ..views import TableRows
 from .model import MAX_SAFE_VALUE
+from .served import ServedRows, learn_served
 
 # Minimum number of entries that a sparse row has space for.
 MIN_CAPACITY = 64
@@ -170,8 +171,9 @@ class Rows:
     @property
     def keeps_prior(self):
         """Whether the rows do not change the unit of an initial wealth."""
-        scales = self._weights.values()
-        return all(w.prior == scale.numbers[-1] for scale, _, w in scales)
+        return all(
+            w.keeps_prior(*scale.numbers[-2:]) for scale, _, w in self._weights.values()
+        )
 
     def set_weights(self, c):
         """Set the sample weights, an array or that of a single row.
@@ -189,7 +191,16 @@ class Rows:
 
 
 def prepare(
-    kind, model, models, engine, n_features, n_classes, n_rows, n_entries, of_dense=()
+    kind,
+    model,
+    models,
+    engine,
+    n_features,
+    n_classes,
+    n_rows,
+    n_entries,
+    of_dense=(),
+    serves=False,
 ):
     """Return a :class:`Session`, of class `kind`, or None if that is impossible.
 
@@ -209,7 +220,8 @@ def prepare(
     capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
     n_dense = of_dense[0].n_features if of_dense else None
     rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
-    return kind(model, engine, rows)
+    served = ServedRows.unknown(n_rows, model.n_served) if serves else None
+    return kind(model, engine, rows, served)
 
 
 class Session:
@@ -220,6 +232,8 @@ class Session:
     model : LinearModel
     engine : Engine
     rows : Rows
+    served : ServedRows or None
+        Which the rows exchange predictions with, if labels come late.
 
     Attributes
     ----------
@@ -227,8 +241,8 @@ class Session:
         Predictions of the latest rows before each was learned.
     """
 
-    def __init__(self, model, engine, rows):
-        self.model, self.rows = model, rows
+    def __init__(self, model, engine, rows, served=None):
+        self.model, self.rows, self.served = model, rows, served
         self._engine = engine
         self._models = self._linear_models()
         of_views = [
@@ -303,7 +317,11 @@ class Session:
     def _record_calls(self, recorder):
         """Record the calls; return the arrays of their predictions."""
         model, rows = self.model, self.rows
-        predicted = model.learn_block(recorder, model.block(recorder, rows, rows.all))
+        block = model.block(recorder, rows, rows.all)
+        if self.served is None:
+            predicted = model.learn_block(recorder, block)
+        else:
+            (predicted,) = learn_served(recorder, [model], block, [self.served])
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
 
@@ -421,6 +439,8 @@ class Session:
 
     def predict(self, X):
         """Return predictions for rows, up to as many as learn, or None if it cannot."""
+        if self.served is not None:
+            self.served.is_known[:] = False
         self.rows.set_values(0.0)
         self.rows.X[: len(X)] = X
         self.rows.set_weights(np.zeros(len(self.rows)))
@@ -496,7 +516,7 @@ def is_small(X):
     return type(X) is np.ndarray and len(X) <= MAX_ROWS and X.size <= MAX_ENTRIES
 
 
-def session_of(model, engine, *sizes, at_once=False):
+def session_of(model, engine, *sizes, at_once=False, serves=False):
     """Return the session of a model for chunks of dense rows, or None.
 
     There is one from the second chunk of the same size on, or `at_once`.
@@ -508,8 +528,10 @@ def session_of(model, engine, *sizes, at_once=False):
         Its name.
     n_features, n_classes, n_rows : int
         See :meth:`Model.session`.
+    serves : bool, default=False
+        See :meth:`Model.session`.
     """
-    sessions, key = getattr(model, "_sessions", None), (engine, *sizes)
+    sessions, key = getattr(model, "_sessions", None), (engine, *sizes, serves)
     if sessions is None:
         sessions = model._sessions = {}
     if key not in sessions:
@@ -520,15 +542,17 @@ def session_of(model, engine, *sizes, at_once=False):
             return None
     session = sessions[key]
     if session is None or not session.is_current:
-        session = sessions[key] = model.session(get_engine(engine), *sizes)
+        own = get_engine(engine), *sizes
+        session = sessions[key] = model.session(*own, serves=serves)
     return session
 
 
-def predict_few(model, X, n_classes):
+def predict_few(model, X, n_classes, served=None):
     """Return predictions of a model for a few rows by a session, or None.
 
     Numbers of rows are rounded up to powers of two, so that few sessions serve all.
-    Models whose arrays are in a file predict without: they would be copied.
+    Models whose arrays are in a file predict without: they would be copied. If they are
+    given, the rows' :class:`ServedRows` get their predictions.
     """
     is_few = is_small(X) and len(X) <= MAX_PREDICTED and model.t > 0
     if not (is_few and model.numbers.flags.writeable):
@@ -536,8 +560,13 @@ def predict_few(model, X, n_classes):
     sizes = X.shape[1], n_classes, 1 << (len(X) - 1).bit_length()
     # One thread at a time: some learners have room for a row in their state.
     with locks_of(model).state:
-        session = session_of(model, current_engine(), *sizes, at_once=True)
-        return session and session.predict(X)
+        serves = served is not None
+        kinds = {"at_once": True, "serves": serves}
+        session = session_of(model, current_engine(), *sizes, **kinds)
+        predictions = session and session.predict(X)
+        if serves and predictions is not None:
+            served.values[:] = session.served.values[: len(X)]
+        return predictions
 
 
 def _take_back(added):

@@ -22,6 +22,7 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
+from ..estimators.waiting import join_rows, runs, take_rows
 
 
 class StreamTransformer(
@@ -62,6 +63,13 @@ class StreamTransformer(
     def _targets(self, y, classes):
         """Return targets to learn, each after its row; None if there are none."""
         return None
+
+    def _wants_targets(self, last):
+        """Whether it learns targets in a pipeline whose last step is `last`."""
+        return False
+
+    def _learn_targets(self, engine, rows):
+        """Learn the targets of rows that were observed before."""
 
     # Methods of all transformers.
 
@@ -155,6 +163,87 @@ class StreamTransformer(
         targets = self._targets(y, classes)
         return self._learn_and_transform(X, targets, self._is_first)
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    def observe(self, X: TableLike) -> Self:
+        """Learn the next rows before their labels are known, or without labels.
+
+        With :meth:`learn_labels`, once labels come, this is what :meth:`partial_fit`
+        does at once.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+
+        Returns
+        -------
+        self : object
+            The transformer.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not valid, or the first rows need targets. The transformer
+            is then unchanged.
+        """
+        self._learn_rows(X, self._learn, self._is_first, None)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def observe_transform(self, X: TableLike) -> Any:
+        """Learn the next rows before their labels are known, and transform each.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The next rows of the stream.
+
+        Returns
+        -------
+        Z : array or CSR array of shape (n_samples, n_features_out)
+            As from :meth:`partial_fit_transform`, by the labels that are known by now.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not valid, or the first rows need targets. The transformer
+            is then unchanged.
+        """
+        return self._learn_and_transform(X, None, self._is_first)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def learn_labels(
+        self, X: TableLike, y: Any, *, classes: Labels | None = None
+    ) -> Self:
+        """Learn the labels of rows that were observed before.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            The rows, as they were when they were observed.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`; the first call counts.
+
+        Returns
+        -------
+        self : object
+            The transformer, which is unchanged if it learns no labels.
+
+        Raises
+        ------
+        NotFittedError
+            If no row was observed yet.
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        check_is_fitted(self)
+        targets = self._targets(y, classes)
+        if targets is not None:
+            self._learn_late(X, targets)
+        return self
+
     @reads
     def transform(self, X: TableLike) -> Any:
         """Transform rows, each as if it were the next of the stream.
@@ -206,6 +295,28 @@ class StreamTransformer(
             self.n_samples_seen_ += len(rows)
             return result
 
+    @learns
+    def _learn_late(self, X, targets):
+        """Learn the targets of rows that were observed before."""
+        with rollback_on_error(self) as rollbacks:
+            rows = self._read(X, reset=False).with_targets(targets)
+            rollbacks.append(checkpoint(self))
+            self._learn_targets(get_engine(current_engine()), rows)
+
+    def _follow(self, X, late, targets, is_label):
+        """Transform and observe rows; learn targets of others, `late`, in between.
+
+        In the order of time, `is_label` has whether the next target comes, or row.
+        """
+        transformed = []
+        for is_learned, rows in runs(is_label):
+            if is_learned:
+                self._learn_late(take_rows(late, rows), targets.part(rows))
+            else:
+                X_part = take_rows(X, rows)
+                transformed.append(self._learn_and_transform(X_part, None, False))
+        return join_rows(transformed)
+
     # One row at a time: the transformer is fitted, and parameters are not validated.
 
     def _transform_row(self, x):
@@ -221,6 +332,13 @@ class StreamTransformer(
         row = self._encode_row(x, learns=True, targets=targets)
         self.n_samples_seen_ += 1
         return row
+
+    def _learn_label(self, x, rollbacks, targets):
+        """Learn the target of a single row that was observed before."""
+        rollbacks.append(checkpoint(self))
+        with without_names(self):
+            rows = self._read(chunk_of(x), reset=False).with_targets(targets)
+        self._learn_targets(get_engine(current_engine()), rows)
 
     def _encode_row(self, x, learns, targets=None):
         """Transform a single row as a chunk, learned before if `learns`."""

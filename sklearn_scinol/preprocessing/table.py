@@ -131,6 +131,9 @@ class TableEncoder(TableTransformer):
     before it and not on its chunk, but for the first chunk with values of a column,
     which decides its kind. :meth:`transform` encodes each row as if it came next.
 
+    :meth:`observe` learns all but means of targets, :meth:`learn_labels` these means,
+    once labels come; a number in `interactions` counts by its bin at that time.
+
     A column whose first value is missing has room for any kind. Its encoded columns
     come last; names of columns that its kind does not need end in a number.
 

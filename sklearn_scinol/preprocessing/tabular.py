@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils._set_output import _wrap_method_output
 
 from .._typing import Labels, TableLike, _fit_context
 from .._validation import check_not_masked, names_error
@@ -39,19 +40,73 @@ DEFAULTS = {
 }
 
 
-class TableTransformer(StreamTransformer):
+class TableReader(StreamTransformer):
+    """Base of the transformers that read tables."""
+
+    _reads = "tables"
+
+    @property
+    @abstractmethod
+    def _needed_columns(self):
+        """Names of the columns that later frames must have."""
+
+    def _targets(self, y, classes):
+        return None if y is None else Targets(y, classes)
+
+    def _option(self, name):
+        """Return a parameter, or what stands for it."""
+        return getattr(self, name, DEFAULTS[name])
+
+    def _open(self, X):
+        """Open a table that has rows."""
+        check_not_masked(X=X)
+        frame = open_frame(X)
+        if frame.n_rows == 0:
+            raise ValueError(
+                f"Found array with 0 sample(s) (shape=(0, {len(frame.names)})) while a "
+                f"minimum of 1 is required by {type(self).__name__}."
+            )
+        return frame
+
+    def _set_names(self, frame):
+        self.n_features_in_ = len(frame.names)
+        vars(self).pop("feature_names_in_", None)
+        if frame.has_names:
+            self.feature_names_in_ = np.array(frame.names, dtype=object)
+
+    def _check_names(self, frame, has_dicts):
+        has_names = hasattr(self, "feature_names_in_")
+        known = [f"x{j}" for j in range(self.n_features_in_)]
+        known = list(self.feature_names_in_) if has_names else known
+        given = {*frame.names}
+        new, missing = [], []
+        if self._option("new_columns") == "error":
+            new = sorted(given - {*known})
+        if self._option("missing_columns") == "error":
+            missing = [name for name in self._needed_columns if name not in given]
+        if not new and (has_dicts or not missing):
+            return
+        if not (has_names or frame.has_names):
+            raise ValueError(
+                f"X has {len(given)} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input."
+            )
+        raise names_error(new, missing)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        for name in "allow_nan", "categorical", "dict", "string":
+            setattr(tags.input_tags, name, True)
+        return tags
+
+
+class TableTransformer(TableReader):
     """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
     For those that a subclass does not have, `DEFAULTS` stand.
     """
 
-    _reads = "tables"
-
     _dense: Any = None
-
-    @abstractmethod
-    def _wants_targets(self, last):
-        """Whether it learns targets in a pipeline whose last step is `last`."""
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
@@ -89,21 +144,8 @@ class TableTransformer(StreamTransformer):
         rows.dense_view = Z.dense_view
         return rows
 
-    def _targets(self, y, classes):
-        return None if y is None else Targets(y, classes)
-
-    def _option(self, name):
-        """Return a parameter, or what stands for it."""
-        return getattr(self, name, DEFAULTS[name])
-
     def _read(self, X, reset):
-        check_not_masked(X=X)
-        frame = open_frame(X)
-        if frame.n_rows == 0:
-            raise ValueError(
-                f"Found array with 0 sample(s) (shape=(0, {len(frame.names)})) while a "
-                f"minimum of 1 is required by {type(self).__name__}."
-            )
+        frame = self._open(X)
         if reset:
             kinds = self._find_kinds(frame)
             self._set_names(frame)
@@ -159,31 +201,6 @@ class TableTransformer(StreamTransformer):
                         f"{' or '.join(map(repr, COMBINED_KINDS))}."
                     )
 
-    def _set_names(self, frame):
-        self.n_features_in_ = len(frame.names)
-        vars(self).pop("feature_names_in_", None)
-        if frame.has_names:
-            self.feature_names_in_ = np.array(frame.names, dtype=object)
-
-    def _check_names(self, frame, has_dicts):
-        has_names = hasattr(self, "feature_names_in_")
-        known = [f"x{j}" for j in range(self.n_features_in_)]
-        known = list(self.feature_names_in_) if has_names else known
-        given = {*frame.names}
-        new, missing = [], []
-        if self._option("new_columns") == "error":
-            new = sorted(given - {*known})
-        if self._option("missing_columns") == "error":
-            missing = [name for name in self.kinds_ if name not in given]
-        if not new and (has_dicts or not missing):
-            return
-        if not (has_names or frame.has_names):
-            raise ValueError(
-                f"X has {len(given)} features, but {type(self).__name__} is expecting "
-                f"{self.n_features_in_} features as input."
-            )
-        raise names_error(new, missing)
-
     def _start(self, rows):
         interactions = [tuple(names) for names in self._option("interactions") or ()]
         sparse_output = self._option("sparse_output")
@@ -234,6 +251,51 @@ class TableTransformer(StreamTransformer):
             rows = TableRows(arrays, shape=shape, dense_view=dense)
         rows.has_canonical_format = True
         return rows
+
+    def _learn_targets(self, engine, rows):
+        if self._dense is None:
+            return
+        encoding = self._encoding
+        if rows.new_kinds:
+            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        stacked = encoding.stack(rows.columns)
+        groups = encoding.encode_groups(engine, stacked, learns=False)
+        self._dense.learn_targets(engine, encoding, stacked, groups, rows.targets)
+
+    def _follow(self, X, late, targets, is_label):
+        late_columns = self._encoding.late
+        has_begun = self._dense is None or {*self._dense.begun} == {*late_columns}
+        if not has_begun or self._option("interactions"):
+            # What keys are may change in between.
+            return super()._follow(X, late, targets, is_label)
+
+        def encode(engine, rows):
+            rows.targets = self._late_targets(engine, late, targets, is_label)
+            return self._encode(engine, rows, learns=True)
+
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        return learn(self, X, encode, False, None)
+
+    def _late_targets(self, engine, late, targets, is_label):
+        """Return :class:`LateTargets` of rows, or None if no targets are learned."""
+        if self._dense is None:
+            return None
+        late = self._read(late, reset=False).with_targets(targets)
+        stacked = self._encoding.stack(late.columns)
+        groups = self._encoding.encode_groups(engine, stacked, learns=False)
+        return self._dense.late_targets(
+            engine, self._encoding, stacked, groups, late.targets, is_label
+        )
+
+    def _learn_label(self, x, rollbacks, targets):
+        if self._dense is None:
+            return
+        encoder, read = self._read_row(x, learns=False)
+        if read is None:
+            super()._learn_label(x, rollbacks, targets)
+        else:
+            targets = targets.validated(1)
+            encoder.learn_targets(read, self._dense, rollbacks, targets)
 
     def _transform_row(self, x):
         encoder, read = self._read_row(x, learns=False)
@@ -293,6 +355,10 @@ class TableTransformer(StreamTransformer):
             return None
 
     @property
+    def _needed_columns(self):
+        return self.kinds_
+
+    @property
     def _first_kinds(self):
         """Kinds by the first row: None where its value is missing."""
         return self.kinds_ | dict.fromkeys(self._encoding.late)
@@ -350,12 +416,6 @@ class TableTransformer(StreamTransformer):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "_encoding")
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        for name in "allow_nan", "categorical", "dict", "string":
-            setattr(tags.input_tags, name, True)
-        return tags
 
 
 def _first_kind(column):

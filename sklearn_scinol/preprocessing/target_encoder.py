@@ -117,12 +117,17 @@ class OnlineTargetEncoder(TableTransformer):
     def _wants_targets(self, last):
         return True
 
-    def _learn_rows(self, X, learn, reset, targets=None):
-        if targets is None:
+    def _targets(self, y, classes):
+        if y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None."
             )
+        return super()._targets(y, classes)
+
+    def _learn_rows(self, X, learn, reset, targets):
+        if reset and targets is None:  # what kind of means there are
+            check_is_fitted(self)
         return super()._learn_rows(X, learn, reset, targets)
 
     def _find_kinds(self, frame):

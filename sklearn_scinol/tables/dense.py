@@ -52,6 +52,12 @@ class Targets(NamedTuple):
             check_consistent_length(np.empty(n_rows), y, c)
         return self._replace(y=y, are_labels=are_labels, sample_weight=c)
 
+    def part(self, rows):
+        """Return the targets of some rows."""
+        c = self.sample_weight
+        c = None if c is None else c[rows]
+        return self._replace(y=self.y[rows], sample_weight=c)
+
     def columns(self):
         """Return the labels of columns for means, and the number of columns."""
         if not self.are_labels:
@@ -63,6 +69,97 @@ class Targets(NamedTuple):
             return [], MAX_TARGETS
         labels = np.asarray(classes)[1:][:MAX_TARGETS].tolist()
         return labels, max(len(labels), 1)
+
+    def as_numbers(self, n, labels, n_targets):
+        """Return labels, targets of `n` rows as numbers, and the weights of rows.
+
+        Labels become shares of `labels`, to which new ones are added while there are
+        fewer than `n_targets`; None stands for targets that are numbers.
+        """
+        y, c = self.y, self.sample_weight
+        c = np.ones(n) if c is None else c
+        if labels is None:
+            return None, self._as_outputs(n, n_targets), c
+        if y.ndim != 1:
+            y = column_or_1d(y)
+        if len(labels) < n_targets:
+            new = [each for each in dict.fromkeys(y.tolist()) if each not in labels]
+            labels = [*labels, *new][:n_targets]
+        shares = np.zeros((n, n_targets))
+        for k, label in enumerate(labels):
+            shares[:, k] = y == label
+        return labels, shares, c
+
+    def _as_outputs(self, n, n_targets):
+        """Return targets as numbers, of as many outputs as before."""
+        y = _as_numbers(self.y, "y") if self.are_labels else self.y
+        y = y.reshape(n, -1)
+        if n_targets and min(y.shape[1], MAX_TARGETS) != n_targets:
+            raise ValueError(
+                f"The number of outputs of y is {y.shape[1]}, but means of "
+                f"{n_targets} are learned."
+            )
+        return np.ascontiguousarray(y[:, :n_targets])
+
+
+def names_of_targets(labels, n_targets):
+    """Return ends of names for columns of each target: of a single one it is empty."""
+    if n_targets == 1:
+        return [""]
+    labels = [*(labels or ())]
+    labels += range(len(labels), n_targets)
+    return [f"_{label}" for label in labels]
+
+
+class PlacedKeys(NamedTuple):
+    """Keys of rows, and their places among the means."""
+
+    rows: np.ndarray  # the row of each key
+    sizes: list[int]  # how many keys all rows have, and how many each text
+    order: Any  # the keys, row by row
+    places: np.ndarray
+    indptr: np.ndarray  # where the keys of each row begin, in this order
+    smooth: np.ndarray
+
+    def encode(self, engine, means, targets=()):
+        """Return means of keys before each row, and of all; learn targets if given."""
+        places, smooth = self.places[self.order], self.smooth[self.order]
+        of_keys, of_all = means.encode(engine, places, self.indptr, smooth, *targets)
+        return self._in_given_order(of_keys), of_all
+
+    def follow(self, engine, means, late):
+        """Return means before each row, while targets of others come in between."""
+        is_label = late.is_label
+        sizes, both = np.empty(len(is_label), np.int64), (self, late.keys)
+        indptr = np.zeros(len(is_label) + 1, np.int64)
+        for mask, each in zip((~is_label, is_label), both, strict=True):
+            sizes[mask] = np.diff(each.indptr)
+        np.cumsum(sizes, out=indptr[1:])
+        of_label = np.repeat(is_label, sizes)
+        places = np.empty(len(of_label), np.int32)
+        smooth = np.empty(len(of_label))
+        for mask, each in zip((~of_label, of_label), both, strict=True):
+            places[mask] = each.places[each.order]
+            smooth[mask] = each.smooth[each.order]
+        y = np.zeros((len(is_label), late.y.shape[1]))
+        c = np.zeros(len(is_label))
+        y[is_label], c[is_label] = late.y, late.sample_weight
+        of_keys, of_all = means.encode(engine, places, indptr, smooth, y, c)
+        return self._in_given_order(of_keys[~of_label]), of_all[~is_label]
+
+    def _in_given_order(self, in_order):
+        of_keys = np.empty_like(in_order)
+        of_keys[self.order] = in_order
+        return of_keys
+
+
+class LateTargets(NamedTuple):
+    """Targets of rows that came before, which come while other rows come."""
+
+    keys: PlacedKeys
+    y: np.ndarray
+    sample_weight: np.ndarray
+    is_label: np.ndarray | None  # whether the next of them comes, or the next row
 
 
 def _as_numbers(values, name):
@@ -171,11 +268,8 @@ class DenseView(Part):
         return unique(names, self.kinds, own)
 
     def _names_of_means(self, name, what="mean"):
-        if self.n_targets == 1:
-            return [f"{name}_{what}"]
-        labels = [*(self.labels or ())]
-        labels += range(len(labels), self.n_targets)
-        return [f"{name}_{what}_{label}" for label in labels]
+        of_targets = names_of_targets(self.labels, self.n_targets)
+        return [f"{name}_{what}{of_target}" for of_target in of_targets]
 
     def encode(self, engine, encoding, stacked, groups, combined, targets, learns):
         """Return the dense rows of columns; learn each after it if `learns`.
@@ -190,7 +284,7 @@ class DenseView(Part):
             The same, encoded.
         combined : list of Hashed
             Combined columns, for each of the interactions.
-        targets : Targets or None
+        targets : Targets, LateTargets or None
         learns : bool
 
         Returns
@@ -198,13 +292,43 @@ class DenseView(Part):
         D : ndarray of shape (n_rows, n_columns)
         """
         n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
-        n_rows = len(n_missing)
-        numbers, keys, texts, not_begun = [np.empty((n_rows, 0))], [], [], {}
+        numbers = [np.empty((len(n_missing), 0))]
+        for group, encoded in zip(encoding.groups, groups, strict=True):
+            if group.dense_parts:
+                numbers.append(encoded.get_numbers())
+        keys, texts, not_begun = self._keys(
+            engine, encoding, stacked, groups, combined, learns
+        )
+        columns = self.columns(encoding.groups)
+        rows = np.hstack(numbers), keys, n_missing, texts
+        return self.join(engine, columns, *rows, targets, learns, not_begun)
+
+    def learn_targets(self, engine, encoding, stacked, groups, targets):
+        """Learn the targets of rows that were learned without; see :meth:`encode`."""
+        late = self.late_targets(engine, encoding, stacked, groups, targets, None)
+        late.keys.encode(engine, self.means, (late.y, late.sample_weight))
+
+    def late_targets(self, engine, encoding, stacked, groups, targets, is_label):
+        """Return :class:`LateTargets` of rows; see :meth:`encode`."""
+        combined = encoding.combine(engine, groups)
+        keys, texts, not_begun = self._keys(
+            engine, encoding, stacked, groups, combined, learns=False
+        )
+        keyed = self.columns(encoding.groups)[1]
+        placed = self._place_keys(keyed, keys, texts, not_begun)
+        return LateTargets(placed, *self._as_targets(targets, len(keys)), is_label)
+
+    def learn_keys(self, engine, columns, keys, targets):
+        """Learn the targets of rows with keys and without texts; see :meth:`join`."""
+        y = self._as_targets(targets, len(keys))
+        self._place_keys(columns[1], keys, (), {}).encode(engine, self.means, y)
+
+    def _keys(self, engine, encoding, stacked, groups, combined, learns):
+        """Return keys, words of texts, and rows before the first value of columns."""
+        keys, texts, not_begun = [], [], {}
         for group, encoded, columns in zip(
             encoding.groups, groups, stacked, strict=True
         ):
-            if group.dense_parts:
-                numbers.append(encoded.get_numbers())
             if group.has_words:
                 texts += encoded.hashed
             for j, name in enumerate(group.names):
@@ -215,11 +339,9 @@ class DenseView(Part):
                     is_missing = columns.is_missing[:, j]
                     not_begun[name] = self._begin(name, is_missing, learns)
         keys += [each.keys for each in combined]
+        n_rows = len(stacked[0].is_missing)
         keys = np.stack(keys, axis=1) if keys else np.empty((n_rows, 0), np.uint64)
-        columns = self.columns(encoding.groups)
-        numbers = np.hstack(numbers)
-        rows = numbers, keys, n_missing, texts
-        return self.join(engine, columns, *rows, targets, learns, not_begun)
+        return keys, texts, not_begun
 
     def _begin(self, name, is_missing, learns):
         """Return a mask of the rows before the first value of a late column."""
@@ -273,7 +395,7 @@ class DenseView(Part):
             Numbers of missing values.
         texts : sequence of Hashed
             Words of texts.
-        targets : Targets, default=None
+        targets : Targets or LateTargets, default=None
         learns : bool, default=False
         not_begun : dict, default=None
             Masks of the rows before the first value of late columns, by name.
@@ -283,35 +405,42 @@ class DenseView(Part):
         D = np.zeros((n, self.n_columns))
         D[:, -1] = n_missing
         D[:, of_numbers] = self._fill(numbers, of_numbers, learns)
-        y = self._learn_targets(targets, n) if learns and targets is not None else ()
+        not_begun = not_begun or {}
+        placed = self._place_keys(keyed, keys, texts, not_begun)
+        if isinstance(targets, LateTargets):
+            of_keys, of_all = placed.follow(engine, self.means, targets)
+        else:
+            is_learned = learns and targets is not None
+            y = self._as_targets(targets, n) if is_learned else ()
+            of_keys, of_all = placed.encode(engine, self.means, y)
+        keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
+        D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
+        ends = np.cumsum(placed.sizes)
+        for first, start, end in zip(of_texts, ends, ends[1:], strict=False):
+            own = slice(start, end)
+            self._add_text(D[:, first:], of_keys[own], placed.rows[own], of_all)
+        for name, mask in not_begun.items():
+            D[np.ix_(mask, self._columns_of(name))] = 0.0
+        return D
+
+    def _place_keys(self, keyed, keys, texts, not_begun):
+        """Place the keys of all rows, then those of each text."""
         all_keys = np.concatenate([keys.ravel(), *(each.keys for each in texts)])
         sizes = [keys.size, *(len(each.keys) for each in texts)]
         smooth = np.repeat([self.smooth] + [SMOOTH_WORDS] * len(texts), sizes)
         places, order = self.means.places(all_keys), slice(None)
-        for name, mask in (not_begun or {}).items():
+        for name, mask in not_begun.items():
             of_name = np.isin(keyed, self._columns_of(name))
             of_keys = places[: keys.size].reshape(keys.shape)
             of_keys[np.ix_(mask, of_name)] = -1
+        n = len(keys)
         rows = np.repeat(np.arange(n), keys.shape[1])
         if texts:
             rows = np.concatenate([rows, *(each.rows for each in texts)])
             order = np.argsort(rows, kind="stable")
         indptr = np.zeros(n + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-        in_order, of_all = self.means.encode(
-            engine, places[order], indptr, smooth[order], *y
-        )
-        of_keys = np.empty_like(in_order)
-        of_keys[order] = in_order
-        keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
-        D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)
-        ends = np.cumsum(sizes)
-        for first, start, end in zip(of_texts, ends, ends[1:], strict=False):
-            own = slice(start, end)
-            self._add_text(D[:, first:], of_keys[own], rows[own], of_all)
-        for name, mask in (not_begun or {}).items():
-            D[np.ix_(mask, self._columns_of(name))] = 0.0
-        return D
+        return PlacedKeys(rows, sizes, order, places, indptr, smooth)
 
     def _columns_of(self, name):
         """Return the columns of a column of the table."""
@@ -354,36 +483,10 @@ class DenseView(Part):
         share = np.clip(mean, MIN_SHARE, 1.0 - MIN_SHARE)
         return np.log(share / (1.0 - share))
 
-    def _learn_targets(self, targets, n):
+    def _as_targets(self, targets, n):
         """Return targets as numbers, and the weights of rows."""
-        y, c = targets.y, targets.sample_weight
-        c = np.ones(n) if c is None else c
-        if not self.has_labels:
-            return self._as_outputs(targets, n), c
-        if y.ndim != 1:
-            y = column_or_1d(y)
-        if len(self.labels) < self.n_targets:
-            new = [
-                each for each in dict.fromkeys(y.tolist()) if each not in self.labels
-            ]
-            self.labels = [*self.labels, *new][: self.n_targets]
-        shares = np.zeros((n, self.n_targets))
-        for k, label in enumerate(self.labels):
-            shares[:, k] = y == label
-        return shares, c
-
-    def _as_outputs(self, targets, n):
-        """Return targets as numbers, of as many outputs as before."""
-        y = targets.y
-        if targets.are_labels:
-            y = _as_numbers(y, "y")
-        y = y.reshape(n, -1)
-        if self.n_targets and min(y.shape[1], MAX_TARGETS) != self.n_targets:
-            raise ValueError(
-                f"The number of outputs of y is {y.shape[1]}, but means of "
-                f"{self.n_targets} are learned."
-            )
-        return np.ascontiguousarray(y[:, : self.n_targets])
+        self.labels, y, c = targets.as_numbers(n, self.labels, self.n_targets)
+        return y, c
 
     # Merging.
 

@@ -126,22 +126,39 @@ class RowEncoder:
 
         The row's targets are learned after it, if there are `rollbacks`.
         """
-        numbers, keys, n_missing = [], [], 0
-        for part, of_part in zip(self._parts, read[0], strict=True):
-            n_missing += part.read_dense(of_part, numbers, keys)
+        numbers, keys, n_missing = self._read_dense(read)
         if rollbacks is not None:
             rollbacks.append(checkpoint(dense))
-        if self._dense_columns is None:
-            self._dense_columns = dense.columns(self._groups)
         return dense.join(
             self._engine,
-            self._dense_columns,
+            self._columns_of_dense(dense),
             np.array([numbers], np.float64),
-            np.array([keys], np.uint64),
+            keys,
             np.array([n_missing]),
             targets=targets,
             learns=rollbacks is not None,
         )
+
+    def learn_targets(self, read, dense, rollbacks, targets):
+        """Learn the targets of a row that was learned without."""
+        for part, of_part in zip(self._parts, read[0], strict=True):
+            if type(part) is OthersOfRow:
+                part.encode(of_part, False, [], [])
+        _, keys, _ = self._read_dense(read)
+        rollbacks.append(checkpoint(dense))
+        dense.learn_keys(self._engine, self._columns_of_dense(dense), keys, targets)
+
+    def _read_dense(self, read):
+        """Return the numbers and keys of a row, and how many values are missing."""
+        numbers, keys, n_missing = [], [], 0
+        for part, of_part in zip(self._parts, read[0], strict=True):
+            n_missing += part.read_dense(of_part, numbers, keys)
+        return numbers, np.array([keys], np.uint64), n_missing
+
+    def _columns_of_dense(self, dense):
+        if self._dense_columns is None:
+            self._dense_columns = dense.columns(self._groups)
+        return self._dense_columns
 
     def _columns_of(self, new, rollbacks):
         """Return the columns of new texts; remember these if there are `rollbacks`."""

@@ -10,12 +10,14 @@ import subprocess
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
+from datetime import datetime, timedelta
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 import pytest
 from corrupt_files import ENCODINGS, WHOLE, mutilated
+from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
@@ -324,6 +326,42 @@ def test_kinds_and_interactions(run):
     assert re.search("city=oslo & zip=0000[0-4]", names)
 
 
+@pytest.mark.parametrize(
+    ("options", "keys"),
+    [
+        (["--key", "city", "--key", "city,hour"], [("city",), ("city", "hour")]),
+        (["--key", "zip,city", "--delay", "1h"], [("zip", "city")]),
+    ],
+)
+def test_history(works, options, keys):
+    """A saved model goes on, and predicts by what it has seen of the keys."""
+    header, *lines = Path(write()).read_text().splitlines()
+    start, step = datetime(2026, 1, 1), timedelta(minutes=7)
+    lines = [f"{line},{start + i * step}" for i, line in enumerate(lines)]
+    for name, part in ("data", lines), ("first", lines[:99]), ("rest", lines[99:]):
+        Path(f"{name}.csv").write_text("\n".join([f"{header},at", *part]))
+    kinds = "--kind", "zip=category", "--kind", "w=drop"
+    argv = "learn", *CLASSES, *kinds, *options, "--time", "at"
+    works(*argv, "data.csv", "--model", "whole.skops")
+    works(*argv, "first.csv", "--model", "m.skops")
+    on = "learn", "--target", "y", "--resume", "m.skops", "--model", "m.skops"
+    on += ("--delay", "1h", "--time", "at") if "--delay" in options else ()
+    works(*on, "rest.csv")
+    model, whole = load("m.skops"), load("whole.skops")
+    assert (model[0].keys_, model[0].values_) == (keys, ["length"])
+    assert model.n_samples_seen_ == N_ROWS
+    if "--delay" not in options:  # rows wait no longer than a file
+        assert_allclose(model.cumulative_loss_, whole.cumulative_loss_, rtol=1e-12)
+    assert "city_target_mean_8" in works("inspect", "m.skops", "--top", "999")
+    works("predict", "rest.csv", "--model", "m.skops", "--output", "p.csv")
+    columns, types = ["length", "city", "zip", "at"], {"zip": "string"}
+    ((X, _),) = read_table("rest.csv", target="y", columns=columns, column_types=types)
+    with Path("p.csv").open() as file:
+        assert [row["prediction"] for row in csv.DictReader(file)] == [
+            *model.predict(X)
+        ]
+
+
 def test_declared_numbers_make_rows_bad_that_have_none(run, works):
     Path("data.csv").write_text("x,y\n" + "1,a\n2,b\n" * 5 + "?,a\n")
     options = "learn", "data.csv", "--target", "y", *SMALL, "-q"
@@ -426,6 +464,83 @@ def test_classes(run):
 def coefficients(path):
     model = load(path)
     return model[-1].coef_, model[-1].intercept_, model.cumulative_loss_
+
+
+# Labels that come late.
+
+
+def write_times(name="times.csv"):
+    """Three rows a day, with the times at which their labels were known."""
+    rows = Path(write(name)).read_text("utf-8").splitlines()
+    start = np.datetime64("2026-01-05T08:00")
+    lines = [rows[0] + ",when,known"]
+    for i, row in enumerate(rows[1:]):
+        when = start + np.timedelta64(8 * i, "h")
+        known = "" if i % 50 == 49 else when + np.timedelta64(24 + i % 7, "h")
+        lines.append(f"{row},{when},{known}")
+    Path(name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return name
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"delay": 7}, {"delay": "2d", "time": "when"}, {"label_time": "known"}],
+    ids=str,
+)
+def test_late_labels(works, given):
+    """Scores and model are those of progressive validation."""
+    write_times()
+    if "label_time" in given:
+        given, dropped = {"time": "when", **given}, []
+    else:
+        dropped = ["--kind", "known=drop"]
+    options = [
+        part
+        for name, value in given.items()
+        for part in (f"--{name.replace('_', '-')}", value)
+    ]
+    classes = *CLASSES, "--chunk-rows", 40, *dropped
+    out = works("learn", "times.csv", *classes, *options, "-q", "--model", "m.skops")
+    stream = read_table(
+        "times.csv", target="y", chunk_rows=40, column_types={"amount": "string"}
+    )
+    encoder = TableEncoder(
+        n_hashed=64,
+        kinds={"amount": "drop"} | ({"known": "drop"} if dropped else {}),
+        missing_columns="ignore",
+        new_columns="ignore",
+    )
+    model = make_online_pipeline(encoder, ScInOLClassifier())
+    classes = ["no", "yes"]
+    result = progressive_validation(model, stream, classes=classes, **given)
+    assert f"{-result.scores['neg_log_loss']:.6g}" in out
+    n_rows = N_ROWS - (6 if "label_time" in given else 0)
+    assert load("m.skops").n_samples_seen_ == model.n_samples_seen_ == n_rows
+    assert "known" not in load("m.skops")[0].kinds_ or dropped
+    more = "--resume", "m.skops", "--target", "y", *options, "--test-file", "times.csv"
+    assert "average" in works("learn", "times.csv", *more)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--delay", "2d"], "delay must be an instance of int"),
+        (["--time", "when"], "either delay= or label_time="),
+        (["--delay", "soon", "--time", "when"], "number with one of the units"),
+        (["--label-time", "known"], "label_time needs time="),
+    ],
+)
+def test_bad_delays(run, options, words):
+    write_times()
+    status, _, err = run("learn", "times.csv", *CLASSES, *options)
+    assert status == 2
+    assert words in err
+
+
+def test_delay_by_a_column_that_is_not_there(fails):
+    write_times()
+    delay = "--delay", "2d", "--time", "then"
+    fails("learn", "times.csv", *CLASSES, *delay, words="no column 'then'")
 
 
 @pytest.mark.cases(1)

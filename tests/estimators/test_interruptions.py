@@ -53,6 +53,7 @@ from sklearn_scinol.models import linear
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -357,6 +358,18 @@ ROW_CALLS = {
     ),
     "row that waits": (ScInOLRegressor(), "late.predict_one"),
     "row that waits again": (ScInOLRegressor(), "late.predict_again"),
+    "row of a pipeline that waits": (
+        make_online_pipeline(OnlineScaler(), ScInOLRegressor()),
+        "late.predict_one",
+    ),
+    "row that waits for its mean": (
+        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
+        "late.predict_again",
+    ),
+    "late row of means": (
+        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
+        "late.learn_one",
+    ),
 }
 
 
@@ -548,6 +561,7 @@ TRANSFORMERS = {
     "scaler": (OnlineScaler(), NUMBERS),
     "fourier": (RandomFourierFeatures(random_state=0), NUMBERS),
     "target means": (OnlineTargetEncoder(n_hashed=64), DICTS),
+    "history": (OnlineHistory([0, ()], 1, n_hashed=20), NUMBERS),
     "foreign": (StandardScaler(), NUMBERS),
     "foreign in double": (IncrementalPCA(2), NUMBERS),
     "pipeline": (make_online_pipeline(OnlineScaler(), OnlineBinner(25)), NUMBERS),

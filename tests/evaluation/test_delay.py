@@ -36,7 +36,6 @@ from sklearn_scinol.evaluation import (
     ProgressiveValidationDisplay,
     progressive_validation,
 )
-from sklearn_scinol.evaluation.late import DelayedEstimator
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
@@ -62,18 +61,20 @@ def chunks(*arrays, size=7):
 
 def plainly(model, X, y, delay, method="predict", c=None, **classes):
     """Predict each row, then learn the row that came `delay` rows before."""
+    late = model.row_by_row(**classes).with_late_labels(max_waiting=len(y))
     predictions, waiting = [], deque()
+    predict = getattr(late, f"{method}_one")
 
     def learn():
         i = waiting.popleft()
-        weight = {} if c is None else {"sample_weight": c[i : i + 1]}
-        model.partial_fit(X[i : i + 1], y[i : i + 1], **weight, **classes)
+        late.learn_one(i, y[i], None if c is None else c[i])
 
     for i in range(len(y)):
         try:
-            predictions.append(getattr(model, method)(X[i : i + 1])[0])
+            predictions.append(predict(X[i], i))
         except NotFittedError:
             assert i <= delay
+            late.keep_one(X[i], i)
         waiting.append(i)
         if len(waiting) > delay:
             learn()
@@ -189,24 +190,22 @@ def test_every_kind_of_model(kind, engine):
     compare(found[0][2], plain.cumulative_loss_)
 
 
-@pytest.mark.thorough
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("last", [ScInOLClassifier(), HedgeClassifier()], ids=str)
 @pytest.mark.parametrize("size", [1, 13, 120])
-def test_tables(size, engine):
+def test_tables(size, last, engine):
     """Dicts, as a service would predict and learn them."""
     rows, (_, y) = table(120), data(120)
-    model = make_online_pipeline(TableEncoder(n_hashed=200), ScInOLClassifier())
+    model = make_online_pipeline(TableEncoder(n_hashed=200), last)
     plain, delayed = clone(model), clone(model)
-    one, expected = None, []
-    for i in range(120 + 15):
-        if i < 120 and one is not None:
-            expected.append(one.predict_proba_one(rows[i])[1])
-        if i >= 15:
-            one = one or plain.row_by_row(classes=[0, 1])
-            one.learn_one(rows[i - 15], y[i - 15])
+    expected = plainly(plain, rows, y, 15, "predict_proba", classes=[0, 1])
     stream = chunks(rows, y, size=size)
     predictions, _, _ = validate(delayed, stream, 15, "predict_proba", classes=[0, 1])
-    assert_identical(predictions, np.array(expected))
-    assert_same_steps(delayed, plain)
+    assert_identical(predictions, np.array(expected)[:, 1])
+    assert_same_steps(delayed[:1], plain[:1])
+    for name in "cumulative_loss_", "n_samples_seen_":
+        assert getattr(delayed, name) == getattr(plain, name)
+    assert_identical(delayed.predict_proba(rows), plain.predict_proba(rows))
 
 
 def test_no_delay_is_as_before():
@@ -465,10 +464,9 @@ def test_other_estimators_predict_chunk_by_chunk(scaled):
         rows = slice(start, start + 20)
         if start:
             expected.append(model.predict_proba(transformed(rows))[:, 1])
-        for due in slice(max(start - 10, 0), start), slice(start, start + 10):
-            if due.start < due.stop:
-                scaler.partial_fit(X[due])
-                model.partial_fit(transformed(due), y[due], classes=[0, 1])
+        due = slice(max(start - 10, 0), start + 10)
+        scaler.partial_fit(X[due])
+        model.partial_fit(transformed(due), y[due], classes=[0, 1])
     scaler.partial_fit(X[90:])
     pipeline = clone(SGD)
     if scaled:
@@ -484,14 +482,19 @@ def test_other_estimators_predict_chunk_by_chunk(scaled):
 
 @pytest.mark.parametrize("scaled", [False, True])
 def test_chunks_of_one_row_make_any_estimator_exact(scaled):
+    """A row is learned as a whole."""
     X, _ = data()
+    X, y, expected = X / X.std(axis=0), targets(X), []
     plain, model = SGDRegressor(random_state=0), SGDRegressor(random_state=0)
     if scaled:  # the last step alone is one of this package
         model = make_pipeline(StandardScaler(), ScInOLRegressor())
         plain = make_online_pipeline(StandardScaler(), ScInOLRegressor())
-    expected = plainly(plain, X / X.std(axis=0), targets(X), 6)
-    stream = chunks(X / X.std(axis=0), targets(X), size=1)
-    predictions, _, _ = validate(model, stream, 6)
+    for i in range(len(y)):
+        if i > 6:
+            expected += [*plain.predict(X[i : i + 1])]
+        if i >= 6:
+            plain.partial_fit(X[i - 6 : i - 5], y[i - 6 : i - 5])
+    predictions, _, _ = validate(model, chunks(X, y, size=1), 6)
     assert_close(predictions, expected)
 
 
@@ -567,24 +570,23 @@ def test_display_takes_a_delay(pyplot):
     assert display.n_samples[-1] == 60 - 21
 
 
-@pytest.mark.thorough
-def test_single_rows_take_the_short_way(monkeypatch):
-    """Arrays, frames of numbers and sparse rows are predicted and learned in one call.
-
-    Once something is learned; mixtures with an estimator from elsewhere go by rows.
-    """
+@pytest.mark.parametrize("in_pipeline", [False, True])
+def test_labels_between_rows_take_few_calls(monkeypatch, in_pipeline):
+    """Rows and labels that alternate are learned in one call for a chunk."""
     X, y = data()
     calls = []
-    process = DelayedEstimator._process_rows
+    partial_fit = ScInOLClassifier._partial_fit
 
-    def counted(self, chunk, due):
-        calls.append(len(chunk))
-        return process(self, chunk, due)
+    def counted(self, *arguments, **keywords):
+        calls.append(len(arguments[1]))
+        return partial_fit(self, *arguments, **keywords)
 
-    monkeypatch.setattr(DelayedEstimator, "_process_rows", counted)
+    monkeypatch.setattr(ScInOLClassifier, "_partial_fit", counted)
     for convert in np.array, sparse.csr_array, np.ndarray.tolist:
-        stream = [(convert(X), y) for X, y in chunks(X, y)]
-        validate(HedgeClassifier(), stream, 10, classes=[0, 1])
-    assert not calls
-    validate(HedgeClassifier(FOREIGN), chunks(X, y), 10, classes=[0, 1])
-    assert sum(calls) == 60 - 11
+        model = ScInOLClassifier(center=False)
+        if in_pipeline:
+            model = make_online_pipeline("passthrough", model)
+        model.partial_fit(X, y, classes=[0, 1])
+        calls.clear()
+        validate(model, [(convert(X), y) for X, y in chunks(X, y, size=10)], 10)
+        assert calls == [20, 20, 20, 20, 20, 10]

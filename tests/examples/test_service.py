@@ -109,10 +109,10 @@ def test_what_is_learned(service):
     """Predictions and the model are those of the estimator itself, to the last bit."""
     rows, labels = payments(30)
     model = service.new_model()
-    by_row = model.row_by_row()
+    plain = model.row_by_row().with_late_labels()
     with running(service) as send:
         for k, row in enumerate(rows):
-            answer = {"fraud": by_row.predict_proba_one(row)[1]}
+            answer = {"fraud": plain.predict_proba_one(row, k)[1]}
             assert send(f"payments/{k}", row) == (200, answer)
             if k % 2:
                 continue
@@ -120,7 +120,7 @@ def test_what_is_learned(service):
                 label = labels[late]
                 learned = 200, {"learned": str(late)}
                 assert send(f"payments/{late}/label", label) == learned
-                by_row.learn_one(rows[late], label)
+                plain.learn_one(late, label)
         state = {"learned": 2 + 29, "waiting": 1, "dropped": 0}
         assert send("state") == (200, state)
         assert_same_steps(service.app.state.service.model, model)
@@ -136,14 +136,19 @@ def test_a_restart_loses_nothing(service, tmp_path):
         for k in range(0, 20, 2):
             send(f"payments/{k}/label", labels[k])
         before = service.app.state.service.model
-    assert {path.name for path in tmp_path.iterdir()} == {"model.skops", "waiting.json"}
+        waiting = dict(service.app.state.service.late.items())["3"]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "model.skops",
+        "waiting.pickle",
+    }
     with running(service) as send:
         after = service.app.state.service.model
         before = loaded_again(before, tmp_path)
         assert_same_steps(after, before)
         assert send("state")[1] == {"learned": 12, "waiting": 10, "dropped": 0}
         assert send("payments/3/label", labels[3])[0] == 200
-        before.row_by_row().learn_one(rows[3], labels[3])
+        late = before.row_by_row().with_late_labels().keep_one(waiting, 3)
+        late.learn_one(3, labels[3])
         assert_same_steps(after, before)
     assert load_model(tmp_path / "model.skops")[-1].n_samples_seen_ == 13
 

@@ -7,7 +7,9 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.steps import assert_same_steps
 from support.tables import table
@@ -19,6 +21,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
 )
 from sklearn_scinol.baselines import LastLabelClassifier
+from sklearn_scinol.estimators.row_by_row import row_of
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 
@@ -53,16 +56,18 @@ def test_rows_are_learned_when_their_labels_come(estimator, engine):
     X, y = data()
     plain = fitted(estimator, X, y)
     model = copy.deepcopy(plain)
-    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    late = model.row_by_row().with_late_labels()
+    last, served = plain[-1] if hasattr(plain, "steps") else plain, {}
     keys = {i: (i, f"row {i}") if i % 2 else i for i in range(20, 60)}
     order = np.random.default_rng(1).permutation([*range(20, 60)])
     for part in order[:20], order[20:]:
         for i in sorted(part):
-            assert late.predict_one(X[i], keys[i]) == rows.predict_one(X[i])
+            predicted, served[i] = last._serve(X[i : i + 1])
+            assert late.predict_one(X[i], keys[i]) == predicted[0]
         for i in part[::-1]:
-            c = None if i % 3 else float(i)
-            late.learn_one(keys[i], y[i], c)
-            rows.learn_one(X[i], y[i], c)
+            c = None if i % 3 else [float(i)]
+            late.learn_one(keys[i], y[i], c and c[0])
+            last._partial_fit(X[i : i + 1], y[i : i + 1], c, served=served[i])
         model.partial_fit(X[:3], y[:3])
         plain.partial_fit(X[:3], y[:3])
     assert len(late) == late.n_dropped == 0
@@ -72,23 +77,66 @@ def test_rows_are_learned_when_their_labels_come(estimator, engine):
         assert_identical(vars(model), vars(plain))
 
 
-def test_rows_of_a_table():
-    """Dicts wait as they are; what the caller does with them later is no matter."""
+def test_rows_of_a_table(engine):
+    """A row is encoded when it comes, and its label changes means when it comes."""
     rows, (_, y) = table(80), data(80)
-    plain = make_online_pipeline(TableEncoder(n_hashed=200), ScInOLClassifier())
-    plain.partial_fit(rows[:40], y[:40], classes=[0, 1])
-    model = copy.deepcopy(plain)
-    late, one = model.row_by_row().with_late_labels(), plain.row_by_row()
+    model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
+    model.partial_fit(rows[:40], y[:40], classes=[0, 1])
+    encoder, last = (copy.deepcopy(step) for _, step in model.steps)
+    late, one = model.row_by_row().with_late_labels(), last.row_by_row()
+    waiting = {}
     for i in range(40, 80):
         row = rows[i].copy()
         given = MappingProxyType(row) if i % 2 else row
-        expected = one.predict_proba_one(row)
-        assert_identical(late.predict_proba_one(given, i), expected)
+        proba = late.predict_proba_one(given, i)
         row.clear()
+        encoded = row_of(encoder.observe_transform(rows[i : i + 1]))
+        expected, waiting[i] = one._come(encoded, "predict_proba")
+        assert_identical(proba, expected)
+    late = copy.deepcopy(late)
     for i in range(79, 39, -1):
         late.learn_one(i, y[i])
-        one.learn_one(rows[i], y[i])
+        encoder.learn_labels(rows[i : i + 1], y[i : i + 1])
+        one._learn_waiting(waiting[i], y[i], None)
+    assert_same_steps(late.rows.estimator, [encoder, last])
+
+
+def test_steps_of_other_packages_learn_rows_when_they_come():
+    X, y = data(80)
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    model.partial_fit(X[:40], y[:40], classes=[0, 1])
+    scaler, last = (copy.deepcopy(step) for _, step in model.steps)
+    late, one, waiting = model.row_by_row().with_late_labels(), last.row_by_row(), {}
+    for i in range(40, 80):
+        late.predict_one(X[i], i)
+        Z = scaler.partial_fit(X[i : i + 1]).transform(X[i : i + 1])
+        _, waiting[i] = one._come(Z[0], "predict")
+        if i >= 50:
+            late.learn_one(i - 10, y[i - 10])
+            one._learn_waiting(waiting[i - 10], y[i - 10], None)
+    assert_same_steps(model, [scaler, last])
+
+
+def test_rows_before_the_first_label_are_observed_after_it():
+    """In their order; one that cannot be observed is refused when it is learned."""
+    rows, (_, y) = table(40), data(40)
+    model = make_online_pipeline(TableEncoder(n_hashed=200), ScInOLClassifier())
+    plain, late = copy.deepcopy(model), None
+    late = model.row_by_row(classes=[0, 1]).with_late_labels()
+    for i in range(20):
+        late.keep_one(rows[i], i)
+    late.keep_one({"other": 1}, "bad")
+    late.learn_one(3, y[3])
+    late.keep_one(rows[20], 20)
+    plain.partial_fit(rows[3:4], y[3:4], classes=[0, 1])
+    encoder = plain[0]
+    for i in [*range(3), *range(4, 21)]:
+        encoder.observe(rows[i : i + 1])
     assert_same_steps(model, plain)
+    with pytest.raises(ValueError, match="feature names"):
+        late.learn_one("bad", 1)
+    assert_same_steps(model, plain)
+    assert [*late] == [0, 1, 2, *range(4, 20), "bad", 20]
 
 
 def test_rows_are_copied():
@@ -96,17 +144,21 @@ def test_rows_are_copied():
     X, y = data()
     model, plain = fitted(ScInOLClassifier(center=False), X, y), None
     plain = copy.deepcopy(model)
-    late, rows = model.row_by_row().with_late_labels(), plain.row_by_row()
+    late = model.row_by_row().with_late_labels()
     indices, values, whole = np.array([0, 2]), np.array([1.0, -3.0]), X[0].copy()
     listed, cells = X[1].tolist(), X[2].astype(object)
     for key, x in enumerate([(indices, values), whole, listed, cells]):
         late.decision_function_one(x, key)
-    kept = copy.deepcopy([(indices, values), whole, listed, cells])
+    kept = [[whole[0], 0.0, 0.0, 0.0], whole.copy(), listed[:], cells.copy()]
+    kept[0][:3] = 1.0, 0.0, -3.0
+    served = plain._serve(np.array(kept, float))[1]
     indices[:], values[:], whole[:], listed[0], cells[:] = 1, 5.0, 6.0, 7.0, 8.0
     for key, x in enumerate(kept):
         late.learn_one(key, 1)
-        rows.learn_one(x, 1)
-    assert_identical(vars(model), vars(plain))
+        X_row = np.array([x], float)
+        plain._partial_fit(X_row, [1], None, served=served[key : key + 1])
+    assert_allclose(model.coef_, plain.coef_, rtol=1e-12)
+    assert model.cumulative_loss_ == pytest.approx(plain.cumulative_loss_)
 
 
 # Labels that never come.
@@ -231,23 +283,31 @@ def test_copies_have_what_waits(way):
     assert [*other] == [*late]
 
 
-def test_rows_that_wait_can_be_kept_elsewhere():
+@pytest.mark.parametrize("is_table", [False, True])
+def test_rows_that_wait_can_be_kept_elsewhere(is_table):
+    """Beside a model; no row is observed twice."""
     X, y = data()
-    model = fitted(ScInOLClassifier(), X, y)
+    model = ScInOLClassifier()
+    if is_table:
+        X = table(60)
+        model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
+    model = fitted(model, X, y)
     late = model.row_by_row().with_late_labels(max_waiting=3)
     for i in range(20, 25):
         late.predict_one(X[i], i)
     late.learn_one(23, y[23])
-    keys, rows = zip(*late.items(), strict=True)
-    assert keys == (22, 24)
-    assert_identical([*rows], [X[22], X[24]])
+    stored = pickle.dumps(late.items())
     other = copy.deepcopy(model).row_by_row().with_late_labels(max_waiting=3)
-    for key, x in late.items():
-        other.keep_one(x, key)
+    for key, row in pickle.loads(stored):
+        other.keep_one(row, key)
     for each in late, other:
+        assert [*each] == [22, 24]
         each.learn_one(22, y[22]).predict_one(X[30], 30)
         assert [*each] == [24, 30]
-    assert_identical(vars(other.rows.estimator), vars(model))
+    if is_table:
+        assert_same_steps(other.rows.estimator, model)
+    else:
+        assert_identical(vars(other.rows.estimator), vars(model))
 
 
 def test_row_that_comes_while_another_is_learned():
@@ -255,15 +315,15 @@ def test_row_that_comes_while_another_is_learned():
     X, y = data()
     late = fitted(ScInOLClassifier(), X, y).row_by_row().with_late_labels(max_waiting=2)
     late.keep_one(X[20], "a").keep_one(X[21], "b")
-    learn_one = late.rows.learn_one
+    learn_waiting = late.rows._learn_waiting
     other = threading.Thread(target=late.keep_one, args=(X[22], "c"))
 
-    def learn_while_another_comes(x, y, sample_weight):
-        learn_one(x, y, sample_weight)
+    def learn_while_another_comes(waiting, y, sample_weight):
+        learn_waiting(waiting, y, sample_weight)
         other.start()
         other.join(timeout=0.05)
 
-    late.rows.learn_one = learn_while_another_comes
+    late.rows._learn_waiting = learn_while_another_comes
     late.learn_one("a", 1)
     other.join(timeout=60)
     assert [*late] == ["b", "c"]

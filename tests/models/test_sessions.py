@@ -167,6 +167,23 @@ def test_few_rows_are_predicted_alike(engine, monkeypatch):
     assert_allclose(few[3], model.predict_proba(X[:32]), rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_rows_after_the_first_with_weights_in_any_order(engine):
+    """The unit of a wealth is known after two rows: it may grow within a chunk."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, c = rng.normal(size=(5, 3)), rng.exponential(size=5)
+        y = np.array([0, 1, 0, 0, 1])
+        mixture = HedgeClassifier([("scinol", ScInOLClassifier())])
+        mixture.partial_fit(X[:1], y[:1], classes=[0, 1], sample_weight=c[:1])
+        expected = copy.deepcopy(mixture)
+        mixture.predict(X[1:])  # by a session, which learns the same number of rows
+        for model in mixture, expected:
+            model.partial_fit(X[1:], y[1:], sample_weight=c[1:])
+        actual, expected = (each.decision_function(X) for each in (mixture, expected))
+        assert_array_equal(actual, expected)
+
+
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_threads_predict_few_rows(engine):
     model, X = fitted()

@@ -58,6 +58,7 @@ from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -255,6 +256,7 @@ def test_trusted_types_are_those_of_models():
     models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
     models.append(OnlineTargetEncoder().fit([["a"]], [1.0]))
+    models.append(OnlineHistory().fit([["a"]], [1.0]))
     sets = OnlineConformalClassifier(ScInOLClassifier())
     models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))

@@ -35,6 +35,7 @@ from sklearn_scinol.models.session import Session
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -260,6 +261,7 @@ PIPELINES = {
     "texts": ([HashingVectorizer(n_features=50)], text),
     "nested": ([make_online_pipeline(StandardScaler(), OnlineScaler())], numbers),
     "target means": ([OnlineTargetEncoder()], lambda n: cells(n)),
+    "history": ([OnlineHistory([0, (0, 1)], 2, n_hashed=9)], numbers),
     "cells": ([clone(ENCODER).set_params(interactions=None)], lambda n: cells(n)),
 }
 

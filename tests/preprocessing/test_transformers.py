@@ -15,6 +15,7 @@ from support.copies import mapped, saved
 from sklearn_scinol import config_context
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     OnlineTargetEncoder,
     RandomFourierFeatures,
@@ -22,7 +23,11 @@ from sklearn_scinol.preprocessing import (
 )
 
 OF_NUMBERS = OnlineScaler(), OnlineBinner(50), RandomFourierFeatures(random_state=0)
-ALL = *OF_NUMBERS, OnlineTargetEncoder()
+ALL = (
+    *OF_NUMBERS,
+    OnlineTargetEncoder(),
+    OnlineHistory([4, (), (4, 5)], 0, n_hashed=30),
+)
 
 #: As of scikit-learn's TargetEncoder.
 FAILING = dict.fromkeys(
@@ -38,12 +43,13 @@ def name_of(value):
 @pytest.mark.cases(400)
 @parametrize_with_checks(
     [
-        *(*ALL, TableEncoder(), OnlineBinner(n_samples=3, n_quantiles=1)),
+        *(*ALL[:-1], TableEncoder(), OnlineBinner(n_samples=3, n_quantiles=1)),
+        *(OnlineHistory(), OnlineHistory([0], target=False, n_hashed=3)),
         RandomFourierFeatures(0.5, 3, random_state=0),
         TableEncoder(n_hashed=7, n_named=2, n_quantiles=1),
     ],
     expected_failed_checks=lambda each: (
-        FAILING if isinstance(each, OnlineTargetEncoder) else {}
+        FAILING if isinstance(each, OnlineTargetEncoder | OnlineHistory) else {}
     ),
 )
 def test_scikit_learn_checks(estimator, check):

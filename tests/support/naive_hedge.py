@@ -129,10 +129,16 @@ class FixedShare:
         mean = dot(w, self.likelihoods(losses))
         return 0 if self.eta == INFINITY else -mean.ln() / self.eta
 
-    def update(self, losses, c=1.0):
+    def update(self, losses, c=1.0, before=None):
+        """Learn a round that was predicted by weights `before` of all shares."""
         with decimal.localcontext(self.context):
             losses = [Decimal(float(l_k * c)) for l_k in losses]
             announced, late = self.weights(), self.eta < INFINITY
+            if before == self.w:
+                before = None
+            if before is not None:
+                columns = zip(*before, strict=True)
+                announced = normalised([dot(self.of_shares, each) for each in columns])
             differ = max(losses) - min(losses) > Decimal("1e-13") * max(
                 map(abs, losses)
             )
@@ -157,7 +163,7 @@ class FixedShare:
             if self.eta == INFINITY:  # all losses were the same
                 return
             likelihoods = self.likelihoods(losses)
-            evidence = [dot(w, likelihoods) for w in self.w]
+            evidence = [dot(w, likelihoods) for w in before or self.w]
             for a, alpha in enumerate(map(self.share, self.shares)):
                 v = [w * e for w, e in zip(self.w[a], likelihoods, strict=True)]
                 self.w[a] = [

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 #: A number that a formula takes from its module.
 POWER = 0.5
@@ -144,3 +145,42 @@ class LeastSquares(NamedTuple):
 
     def weights(self, s, t):
         return s.w
+
+
+class MeansOfDays(TransformerMixin, BaseEstimator):
+    """A step: number of rows of the same day before, and mean of their targets."""
+
+    def partial_fit(self, X, y=None, *, classes=None):
+        self.observe(X)
+        return self if y is None else self.learn_labels(X, y)
+
+    def partial_fit_transform(self, X, y, *, classes=None):
+        rows = []
+        for x, target in zip(X, y, strict=True):
+            rows.append(self.observe_transform([x])[0])
+            self.learn_labels([x], [target])
+        return np.array(rows)
+
+    def observe(self, X):
+        self.observe_transform(X)
+        return self
+
+    def observe_transform(self, X):
+        if not hasattr(self, "n_rows_"):
+            self.n_rows_, self.sums_, self.n_labels_ = np.zeros((3, 7))
+        rows = []
+        for (day,) in X:
+            rows.append(MeansOfDays.transform(self, [[day]])[0])
+            self.n_rows_[day] += 1
+        return np.array(rows)
+
+    def learn_labels(self, X, y, *, classes=None):
+        for (day,), target in zip(X, y, strict=True):
+            self.sums_[day] += target
+            self.n_labels_[day] += 1
+        return self
+
+    def transform(self, X):
+        days = np.ravel(X)
+        means = self.sums_[days] / (1.0 + self.n_labels_[days])
+        return np.column_stack([np.log1p(self.n_rows_[days]), means])

@@ -4,21 +4,25 @@ Sums over rounds are not reordered: rounds must give the same numbers wherever a
 happen to lie, and whatever block they are in.
 """
 
+from functools import cache
+
 import numpy as np
 
 from ... import _portable
 from ...mixing import adahedge, fixed_share, probabilities
 from ...mixing.adahedge import AdaHedgeState
-from .compiling import runs_loop, strict
+from .compiling import STRICT, compiled, runs_loop, strict
 
 
 @runs_loop
-def learn_rounds(state, losses, c, weights):
+def learn_rounds(state, losses, c, weights, late=None):
     """Learn from rounds of experts' losses."""
     is_hedge = isinstance(state, AdaHedgeState)
     room = np.empty((2 if is_hedge else 3, *state.weights.shape))
-    loop = _learn_hedge if is_hedge else _learn_shares
-    return loop, (state, losses, c, weights, room), None
+    if is_hedge:
+        return _learn_hedge, (state, losses, c, weights, room), None
+    loop = _shares_loop(late is not None)
+    return loop, (state, losses, c, weights, room, late), None
 
 
 @strict
@@ -83,82 +87,130 @@ def _learn_hedge(state, losses, c, weights, room):
     numbers[3], numbers[4] = largest_range, norm_of_ranges
 
 
-@strict
-def _learn_shares(state, losses, c, weights, room):
-    of_shares, of_experts = state.of_shares, state.of_experts
-    w, totals, numbers = state.weights, state.totals, state.numbers
-    t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
-    weighted, excess, earned = room
-    K, n = losses.shape[:2]
-    A = of_shares.size
-    for r in range(n):
-        for k in range(K):
-            weights[r, k] = w[k]
-        if not c[r] > 0.0:
-            continue
-        smallest = np.inf
-        for k in range(K):
-            weighted[k] = c[r] * sum_of(losses[k, r])
-            totals[k] += weighted[k]
-            smallest = _portable.smaller(smallest, weighted[k])
-        largest = 0.0
-        for k in range(K):
-            excess[k] = _portable.difference(weighted[k], smallest)
-            largest = _portable.larger(largest, excess[k])
-        lowest_scale = c[r] * state.mixable_scale
-        # Losses that are equal ask for no lower rate, whatever they weigh.
-        is_record = lowest_scale > scale and largest > 0.0
-        is_late = is_record and scale > 0.0
-        if is_record:
-            temper(of_shares, of_experts, scale / lowest_scale)
-            scale = lowest_scale
-        mean = hedge_loss = 0.0
-        for k in range(K):
-            earned[k] = fixed_share.likelihood(excess[k], scale)
-            mean += w[k] * earned[k]
-            hedge_loss += w[k] * excess[k]
-        if is_late:
-            tempered_mean = 0.0
+@cache
+def _shares_loop(has_late):
+    """Return the loop over rounds, perhaps for :class:`LateRounds`."""
+
+    def learn_shares(state, losses, c, weights, room, late):
+        of_shares, of_experts = state.of_shares, state.of_experts
+        w, totals, numbers = state.weights, state.totals, state.numbers
+        t, gap, loss, scale = numbers[0], numbers[1], numbers[2], numbers[3]
+        weighted, excess, earned = room
+        K, n = losses.shape[:2]
+        A = of_shares.size
+        for r in range(n):
+            for k in range(K):
+                weights[r, k] = w[k]
+            if has_late:
+                find_late(late, r, of_shares, of_experts, weights)
+            if not c[r] > 0.0:
+                continue
+            smallest = np.inf
+            for k in range(K):
+                weighted[k] = c[r] * sum_of(losses[k, r])
+                totals[k] += weighted[k]
+                smallest = _portable.smaller(smallest, weighted[k])
+            largest = 0.0
+            for k in range(K):
+                excess[k] = _portable.difference(weighted[k], smallest)
+                largest = _portable.larger(largest, excess[k])
+            lowest_scale = c[r] * state.mixable_scale
+            # Losses that are equal ask for no lower rate, whatever they weigh.
+            is_record = lowest_scale > scale and largest > 0.0
+            is_late = is_record and scale > 0.0
+            if is_record:
+                temper(of_shares, of_experts, scale / lowest_scale)
+                scale = lowest_scale
+            mean = hedge_loss = 0.0
+            for k in range(K):
+                earned[k] = fixed_share.likelihood(excess[k], scale)
+                w_k = w[k]
+                if has_late:
+                    w_k = weights[r, k]
+                mean += w_k * earned[k]
+                hedge_loss += w_k * excess[k]
+            if is_late:
+                tempered_mean = 0.0
+                for a in range(A):
+                    for k in range(K):
+                        tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
+                gap += fixed_share.lag(mean, tempered_mean, scale)
+            if state.mixable_scale > 0.0:
+                loss += smallest - scale * np.log(mean)
+            else:
+                loss += smallest + hedge_loss
+                gap += fixed_share.gap(hedge_loss, mean, scale)
+                lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
+                if lasting > scale:
+                    temper(of_shares, of_experts, scale / lasting)
+                    scale = lasting
+                    for k in range(K):
+                        earned[k] = fixed_share.likelihood(excess[k], scale)
+            t += 1.0
+            total = 0.0
             for a in range(A):
+                of_share = 0.0
                 for k in range(K):
-                    tempered_mean += of_shares[a] * of_experts[a, k] * earned[k]
-            gap += fixed_share.lag(mean, tempered_mean, scale)
-        if state.mixable_scale > 0.0:
-            loss += smallest - scale * np.log(mean)
-        else:
-            loss += smallest + hedge_loss
-            gap += fixed_share.gap(hedge_loss, mean, scale)
-            lasting = fixed_share.lasting_scale(gap, state.log_paths, scale)
-            if lasting > scale:
-                temper(of_shares, of_experts, scale / lasting)
-                scale = lasting
+                    of_experts[a, k] *= earned[k]
+                    of_share += of_experts[a, k]
+                share = fixed_share.share_after(state.shares[a], t)
+                inverse = 1.0 / of_share
                 for k in range(K):
-                    earned[k] = fixed_share.likelihood(excess[k], scale)
-        t += 1.0
+                    v = of_experts[a, k] * inverse
+                    of_experts[a, k] = fixed_share.shared(v, share, K)
+                if has_late:
+                    of_share = earned_before(late, r, a, earned, of_share)
+                of_shares[a] *= of_share
+                total += of_shares[a]
+            w[:] = 0.0
+            for a in range(A):
+                of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
+                for k in range(K):
+                    w[k] += of_shares[a] * of_experts[a, k]
+            total = 0.0
+            for k in range(K):
+                total += w[k]
+            for k in range(K):
+                w[k] /= total
+        numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
+
+    return compiled(learn_shares, STRICT)
+
+
+@_portable.exact
+def find_late(late, r, of_shares, of_experts, weights):
+    """Compute the weights of a round that were announced before, if they differ."""
+    own, differ = late.of_experts, False
+    if late.is_known[r]:
+        for a in range(of_shares.size):
+            for k in range(of_experts.shape[1]):
+                differ |= own[r, a, k] != of_experts[a, k]
+    late.is_late[r] = differ
+    if not differ:
+        for a in range(of_shares.size):
+            for k in range(of_experts.shape[1]):
+                own[r, a, k] = of_experts[a, k]
+    else:
         total = 0.0
-        for a in range(A):
-            of_share = 0.0
-            for k in range(K):
-                of_experts[a, k] *= earned[k]
-                of_share += of_experts[a, k]
-            share = fixed_share.share_after(state.shares[a], t)
-            inverse = 1.0 / of_share
-            for k in range(K):
-                v = of_experts[a, k] * inverse
-                of_experts[a, k] = fixed_share.shared(v, share, K)
-            of_shares[a] *= of_share
-            total += of_shares[a]
-        w[:] = 0.0
-        for a in range(A):
-            of_shares[a] = fixed_share.shared(of_shares[a] / total, 0.0, A)
-            for k in range(K):
-                w[k] += of_shares[a] * of_experts[a, k]
-        total = 0.0
-        for k in range(K):
-            total += w[k]
-        for k in range(K):
-            w[k] /= total
-    numbers[0], numbers[1], numbers[2], numbers[3] = t, gap, loss, scale
+        for k in range(of_experts.shape[1]):
+            w_k = 0.0
+            for a in range(of_shares.size):
+                w_k += of_shares[a] * own[r, a, k]
+            weights[r, k] = w_k
+        for k in range(of_experts.shape[1]):
+            total += weights[r, k]
+        for k in range(of_experts.shape[1]):
+            weights[r, k] /= total
+
+
+@_portable.exact
+def earned_before(late, r, a, earned, of_share):
+    """Return what a share earned by the weights that were announced before."""
+    if late.is_late[r]:
+        of_share = 0.0
+        for k in range(earned.size):
+            of_share += late.of_experts[r, a, k] * earned[k]
+    return of_share
 
 
 @_portable.exact

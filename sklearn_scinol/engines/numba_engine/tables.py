@@ -3,6 +3,7 @@
 import numpy as np
 
 from ... import _hashing
+from ..._hashing import searched
 from ...transforms.moments import (
     add_weight,
     inverse_deviation,
@@ -115,15 +116,6 @@ def find_slots(slots, keys, is_given, learns):
     came = np.zeros(slots.keys.shape, np.int64)
     _find_slots(slots, table, keys, is_given, learns, found, came)
     return found, came
-
-
-def searched(table, known, key):
-    """Find the place of a key in a table of slots, or a free one."""
-    last = np.uint64(table.size - 1)
-    at = key & last
-    while table[at] >= 0 and known[table[at]] != key:
-        at = (at + np.uint64(1)) & last
-    return at
 
 
 @compiled

@@ -12,12 +12,12 @@ from ...mixing.fixed_share import FixedShareState
 
 
 @singledispatch
-def learn_rounds(state, losses, c, weights):
+def learn_rounds(state, losses, c, weights, late=None):
     raise NotImplementedError(type(state))
 
 
 @learn_rounds.register
-def learn_hedge(state: AdaHedgeState, losses, c, weights):
+def learn_hedge(state: AdaHedgeState, losses, c, weights, late=None):
     lead, w, totals, numbers, log_K = state
     t, gap, loss, largest_range, norm = numbers.tolist()
     scale = adahedge.inverse_rate(gap, log_K)
@@ -54,7 +54,7 @@ def learn_hedge(state: AdaHedgeState, losses, c, weights):
 
 
 @learn_rounds.register
-def learn_shares(state: FixedShareState, losses, c, weights):
+def learn_shares(state: FixedShareState, losses, c, weights, late=None):
     shares, of_shares, of_experts, w, totals, numbers, *scalars = state
     mixable_scale, log_paths = scalars
     t, gap, loss, scale = numbers.tolist()
@@ -62,6 +62,13 @@ def learn_shares(state: FixedShareState, losses, c, weights):
     with np.errstate(all="ignore"):
         for r, losses_of_round in enumerate(losses.sum(axis=2).T):
             weights[r] = w
+            announced, before = w, None
+            if late is not None:
+                before = _announced_before(late, r, of_experts)
+            if before is not None:
+                announced = np.einsum("a,ak->k", of_shares, before)
+                announced /= np.add.reduce(announced)
+                weights[r] = announced
             if not c[r] > 0.0:
                 continue
             weighted = c[r] * losses_of_round
@@ -76,7 +83,7 @@ def learn_shares(state: FixedShareState, losses, c, weights):
                 _temper(of_shares, of_experts, scale / lowest_scale)
                 scale = lowest_scale
             earned = fixed_share.likelihood(excess, scale)
-            mean = np.add.reduce(w * earned)
+            mean = np.add.reduce(announced * earned)
             if is_late:
                 of_tempered = np.add.reduce(of_experts * earned, axis=1)
                 tempered_mean = np.add.reduce(of_shares * of_tempered)
@@ -84,7 +91,7 @@ def learn_shares(state: FixedShareState, losses, c, weights):
             if mixable_scale > 0.0:
                 loss += smallest - scale * np.log(mean)
             else:
-                hedge_loss = np.add.reduce(w * excess)
+                hedge_loss = np.add.reduce(announced * excess)
                 loss += smallest + hedge_loss
                 gap += fixed_share.gap(hedge_loss, mean, scale)
                 lasting = fixed_share.lasting_scale(gap, log_paths, scale)
@@ -98,12 +105,24 @@ def learn_shares(state: FixedShareState, losses, c, weights):
             of_experts *= 1.0 / sums[:, np.newaxis]
             share = fixed_share.share_after(shares, t)[:, np.newaxis]
             of_experts[:] = fixed_share.shared(of_experts, share, K)
+            if before is not None:
+                sums = np.add.reduce(before * earned, axis=1)
             of_shares *= sums
             of_shares /= np.add.reduce(of_shares)
             of_shares[:] = fixed_share.shared(of_shares, 0.0, of_shares.size)
             np.einsum("a,ak->k", of_shares, of_experts, out=w)
             w /= np.add.reduce(w)
     numbers[:] = t, gap, loss, scale
+
+
+def _announced_before(late, r, of_experts):
+    """Return weights that predicted a round, unless they are what they were."""
+    own = late.of_experts[r]
+    late.is_late[r] = late.is_known[r] and not np.array_equal(own, of_experts)
+    if late.is_late[r]:
+        return own
+    own[:] = of_experts
+    return None
 
 
 def _temper(of_shares, of_experts, ratio):

@@ -1,0 +1,132 @@
+"""Predictions that rows were served, which wait for the rows' labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._shards import Origins
+from ..models.served import ServedRows
+
+# Number of a row that was not served.
+UNSERVED = -1
+
+
+class ServedKey(NamedTuple):
+    """What an estimator and all estimators within it must have in common to learn."""
+
+    origins: Origins  # of the estimator, or of one that it was merged from
+    models: str  # kinds, names and sizes
+    classes: NDArray[Any] | None = None
+
+    def fits(self, estimator):
+        """Whether an estimator with a key can learn rows with this one."""
+        return self.origins <= estimator.origins and self._is_like(estimator)
+
+    def fits_but_for_classes(self, estimator):
+        """Whether it could, if it had the classes."""
+        return self._replace(classes=None).fits(estimator._replace(classes=None))
+
+    def equals(self, other):
+        """Whether keys are equal."""
+        return self.origins == other.origins and self._is_like(other)
+
+    def _is_like(self, other):
+        if self.models != other.models:
+            return False
+        own, others = self.classes, other.classes
+        return own is others or np.array_equal(own, others)
+
+
+class Served:
+    """Predictions that rows were served, and those of all experts and pools.
+
+    Rows are on the first axis: ``len(served)`` is their number, and ``served[rows]``
+    has those of a slice or of indices. Predictions by estimators that have changed
+    since, to other classes or experts or by fitting anew, stay here, and are not used.
+
+    Parameters
+    ----------
+    keys : list of ServedKey
+        Of the estimators that made the predictions.
+    numbers : ndarray of intp of shape (n,)
+        Index of the key of each row, or -1 if it was not served.
+    values : ndarray of shape (n, n_columns)
+        Numbers of each row; the first ones, if the estimator has fewer.
+    inner : Served, default=None
+        What an estimator within this one has served.
+    """
+
+    def __init__(self, keys, numbers, values, inner=None):
+        self.keys, self.numbers, self.values = keys, numbers, values
+        self.inner = inner
+
+    @classmethod
+    def by_one(cls, key, values, inner=None):
+        """Return what one estimator has served."""
+        return cls([key], np.zeros(len(values), np.intp), values, inner)
+
+    @classmethod
+    def unknown(cls, n):
+        """Return rows that were not served."""
+        return cls([], np.full(n, UNSERVED), np.empty((n, 0)))
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, rows):
+        inner = None if self.inner is None else self.inner[rows]
+        return Served(self.keys, self.numbers[rows], self.values[rows], inner)
+
+    @classmethod
+    def concatenate(cls, parts):
+        """Return all rows of several objects, in order."""
+        parts = list(parts)
+        if len(parts) == 1:
+            return parts[0]
+        keys: list[ServedKey] = []
+        width = max((part.values.shape[1] for part in parts), default=0)
+        n = sum(map(len, parts))
+        numbers, values = np.empty(n, np.intp), np.full((n, width), np.nan)
+        start = 0
+        for part in parts:
+            places = [_place(key, keys) for key in part.keys]
+            rows = slice(start, start + len(part))
+            numbers[rows] = np.array([*places, UNSERVED])[part.numbers]
+            values[rows, : part.values.shape[1]] = part.values
+            start = rows.stop
+        inner = None
+        if any(part.inner is not None for part in parts):
+            inner = cls.concatenate(
+                [
+                    cls.unknown(len(part)) if part.inner is None else part.inner
+                    for part in parts
+                ]
+            )
+        return cls(keys, numbers, values, inner)
+
+    def rows_for(self, key, n_columns):
+        """Return a copy as :class:`ServedRows` for an estimator; None if none fits."""
+        fitting = [i for i, own in enumerate(self.keys) if own.fits(key)]
+        is_known = np.isin(self.numbers, fitting)
+        if not is_known.any():
+            return None
+        values = np.empty((len(self), n_columns))
+        values[is_known] = self.values[is_known, :n_columns]
+        return ServedRows(values, is_known)
+
+    def groups(self):
+        """Yield each key with a mask of its rows."""
+        for i, key in enumerate(self.keys):
+            yield key, self.numbers == i
+
+
+def _place(key, keys):
+    """Return the index of a key in a list, to which it is added if it is new."""
+    for i, each in enumerate(keys):
+        if each is key or each.equals(key):
+            return i
+    keys.append(key)
+    return len(keys) - 1

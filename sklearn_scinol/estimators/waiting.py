@@ -1,0 +1,189 @@
+"""Rows that wait for their labels, in blocks."""
+
+from importlib import import_module
+from itertools import chain, pairwise, starmap
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
+
+from ..views import TableRows, dense_view_of
+from .served import Served
+
+
+class Waiting(NamedTuple):
+    """Rows, or a row, that have come and are learned when their labels come."""
+
+    X: Any  # as the last step takes them, or what its own last step takes
+    inputs: tuple[tuple[str, Any], ...] = ()  # what steps that learn labels were given
+    served: Any = None  # what was predicted when the rows came
+
+
+def take_rows(X, rows):
+    """Return some rows, by a slice or by indices."""
+    if isinstance(X, Waiting):
+        inputs = tuple((name, take_rows(each, rows)) for name, each in X.inputs)
+        served = None if X.served is None else X.served[rows]
+        return Waiting(take_rows(X.X, rows), inputs, served)
+    if isinstance(X, np.ndarray) or sparse.issparse(X):
+        return X[rows]
+    if isinstance(rows, slice):
+        rows = slice(
+            *(
+                place if place is None else int(place)
+                for place in (rows.start, rows.stop)
+            )
+        )
+    elif _library(X) == "pyarrow":
+        return X.take(rows)
+    return _safe_indexing(X, rows)
+
+
+def join_rows(parts):
+    """Join blocks of rows whose :func:`join_key` is the same."""
+    X = parts[0]
+    if len(parts) == 1:
+        return X
+    if isinstance(X, Waiting):
+        names = [name for name, _ in X.inputs]
+        of_parts = [[each for _, each in part.inputs] for part in parts]
+        inputs = zip(*of_parts, strict=True)
+        served = None
+        if X.served is not None:
+            served = Served.concatenate([part.served for part in parts])
+        return Waiting(
+            join_rows([part.X for part in parts]),
+            tuple(zip(names, map(join_rows, inputs), strict=True)),
+            served,
+        )
+    if sparse.issparse(X):
+        joined = sparse.csr_array(sparse.vstack(parts, format="csr"))
+        if isinstance(X, TableRows):
+            views = np.concatenate([part.dense_view for part in parts])
+            joined = TableRows(joined, shape=joined.shape, dense_view=views)
+        joined.has_canonical_format = True
+        return joined
+    if isinstance(X, np.ndarray):
+        return np.concatenate(parts)
+    library = _library(X)
+    if library == "pyarrow":
+        arrow = import_module("pyarrow")
+        batches = chain.from_iterable(
+            part.to_batches() if hasattr(part, "to_batches") else [part]
+            for part in parts
+        )
+        return arrow.Table.from_batches(batches, X.schema)
+    if library in ("pandas", "polars"):
+        return import_module(library).concat(parts)
+    return [*chain.from_iterable(parts)]
+
+
+def join_key(X):
+    """Return what is the same for blocks of rows that can be joined."""
+    if isinstance(X, Waiting):
+        inputs = [(name, join_key(each)) for name, each in X.inputs]
+        return "waiting", join_key(X.X), tuple(inputs)
+    if sparse.issparse(X):
+        view = dense_view_of(X)
+        is_canonical = X.format == "csr" and X.has_canonical_format
+        key = "sparse", X.shape[1], None if view is None else view.shape[1]
+        return key if is_canonical else object()
+    if type(X) is np.ndarray:
+        is_plain = X.ndim == 2 and X.dtype.kind in "fiub"
+        return "array", X.shape[1:], None if is_plain else X.dtype
+    library = _library(X)
+    if library == "pyarrow":
+        return library, X.schema
+    if library == "polars":
+        return library, tuple(X.schema.items())
+    if library == "pandas":
+        return library, tuple(X.columns), tuple(X.dtypes)
+    return "list" if isinstance(X, list) else object()
+
+
+class LearnsLate:
+    """Estimator that predicts rows when they come, and learns them later.
+
+    Pipelines have these methods as well, see :class:`Waiting`.
+    """
+
+    def _come(self, X, methods):
+        """Predict rows that have come, by each of the methods.
+
+        Returns
+        -------
+        predictions : list of ndarray
+        waiting : Waiting
+            To learn when the labels come.
+        """
+        if not methods:
+            return [], Waiting(X, (), Served.unknown(_num_samples(X)))
+        predictions, served = self._serve(X, methods)
+        return predictions, Waiting(X, (), served)
+
+    def _learn_waiting(self, waiting, y, sample_weight=None):
+        """Learn rows whose labels have come, one after the other."""
+        ends = [0, len(y)] if self._predicts_each_row else range(len(y) + 1)
+        for rows in starmap(slice, pairwise(ends)):
+            X, _, served = take_rows(waiting, rows)
+            c = None if sample_weight is None else sample_weight[rows]
+            self._partial_fit(X, y[rows], c, served=served)
+
+    def _follow(self, X, methods, waiting, y, sample_weight, is_label):
+        """Predict rows that come, and learn others whose labels come in between.
+
+        Parameters
+        ----------
+        X : object
+            Rows that come.
+        methods : list of str
+            Methods to predict by.
+        waiting : Waiting
+            Other rows, whose labels come.
+        y : ndarray of shape (n_labels,) or (n_labels, n_outputs)
+            Their labels, of classes that are known.
+        sample_weight : ndarray of shape (n_labels,) or None
+        is_label : ndarray of bool of shape (n_rows + n_labels,)
+            In the order of time, whether the next label comes, or the next row.
+
+        Returns
+        -------
+        predictions : list of ndarray
+            By each method.
+        waiting : Waiting
+            The rows that have come.
+        """
+        rows = X, methods, waiting, y, sample_weight, is_label
+        return follow_by_runs(self, *rows)
+
+
+def follow_by_runs(model, X, methods, waiting, y, sample_weight, is_label):
+    """Predict and learn as :meth:`LearnsLate._follow`, one run of either at a time."""
+    predictions, come = [], []
+    for is_learned, rows in runs(is_label):
+        if is_learned:
+            c = None if sample_weight is None else sample_weight[rows]
+            model._learn_waiting(take_rows(waiting, rows), y[rows], c)
+        else:
+            of_run, part = model._come(take_rows(X, rows), methods)
+            predictions.append(of_run)
+            come.append(part)
+    together = zip(*predictions, strict=True)
+    return [np.concatenate(each) for each in together], join_rows(come)
+
+
+def runs(is_label):
+    """Yield whether labels or rows come next, and a slice of their numbers."""
+    ends = np.flatnonzero(np.diff(is_label)) + 1
+    n_before = [0, 0]
+    for run in np.split(is_label, ends):
+        kind = int(run[0])
+        start = n_before[kind]
+        n_before[kind] += len(run)
+        yield bool(kind), slice(start, start + len(run))
+
+
+def _library(X):
+    return type(X).__module__.partition(".")[0]

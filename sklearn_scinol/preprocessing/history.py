@@ -1,0 +1,720 @@
+"""Transformer that adds to each row what the stream has told of its keys."""
+
+from collections.abc import Sequence
+from datetime import datetime, time
+from functools import lru_cache
+from importlib import import_module
+from math import isnan, nan
+from numbers import Integral
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval
+from sklearn.utils._set_output import _wrap_method_output
+from sklearn.utils.validation import check_is_fitted
+
+from .._state import checkpoint
+from .._typing import Labels, TableLike, _fit_context
+from ..blocks import Events, LateEvents
+from ..config import current_engine
+from ..engines import get_engine
+from ..tables.column_group import MISSING
+from ..tables.dense import MAX_TARGETS, names_of_targets
+from ..tables.frames import all_missing, is_dict_rows
+from ..tables.kinds import as_kind, infer_kind, parse_date, parse_number, parse_text
+from ..tables.strings import Strings, unique
+from ..transforms.history import MAX_VALUE, N_COUNTS, Clock, KeyHistory
+from .tabular import MAX_COLUMNS, TableReader
+
+Key: TypeAlias = str | int | Sequence[str | int]
+
+#: Ends of names of the columns of a key; of decayed counts by the kind of time.
+COUNTS = "count", "since_last"
+HALF_LIVES = {"date": ("1min", "1h", "1d", "1w")}
+NUMBERS = "1", "60", "1440", "10080"
+
+#: Ends of names of the columns of a value and of a target.
+OF_VALUES = (
+    *("last", "mean_4", "difference_4", "ratio_4"),
+    *("mean_32", "difference_32", "ratio_32"),
+)
+OF_TARGETS = "last", "mean_2", "mean_8", "mean_64"
+
+# Length of texts whose hashes are not remembered.
+MAX_LENGTH = 100
+
+EPOCH = datetime(1970, 1, 1)
+
+
+class OnlineHistory(TableReader):
+    """Adds what the stream has told of each row's keys, from the rows before.
+
+    What a stream of events knows of a card, a shop or a machine decides more than the
+    learner: how many rows it had, how long ago the last one was, how a value differs
+    from those before, and which labels came. This step adds all of it as columns of
+    numbers, for a :class:`TableEncoder`, or for any learner if rows are arrays.
+
+    Rows and their labels may come apart: :meth:`observe` learns rows,
+    :meth:`learn_labels` the labels of rows that came before, but for those whose key is
+    forgotten by now. No row sees itself, its own label or what comes later.
+
+    Parameters
+    ----------
+    keys : list of str, int or tuple, default=None
+        Names of columns whose values are keys, or tuples of names for the combinations
+        of their values; numbers of columns if there are no names. A tuple may name the
+        "hour", "weekday", "day" or "month" of the time, where that is a date. The empty
+        tuple stands for the whole stream. By default the columns of text and categories
+        of the first chunk, each alone, and the whole stream.
+
+    time : str or int, default=None
+        Column with the time of rows: dates or numbers, as the first chunk tells. By
+        default rows are equally far apart.
+
+    values : list of str or int, default=None
+        Columns of numbers to keep a history of. By default all that are neither keys
+        nor the time.
+
+    target : bool, default=True
+        Whether to keep a history of labels or targets.
+
+    n_hashed : int, default=2**18
+        Maximum number of different values of a key of which the history is kept. When
+        more come, the value seen least recently is forgotten.
+
+    Attributes
+    ----------
+    keys_ : list of tuple of str
+        Names of the columns of each key.
+
+    values_ : list of str
+        Names of the columns of numbers with a history.
+
+    n_samples_seen_ : int
+        Number of rows so far.
+
+    n_features_in_ : int
+        Number of columns of the table.
+
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if X has them.
+
+    See Also
+    --------
+    TableEncoder : The step that follows in a pipeline.
+    OnlineTargetEncoder : Means of all targets of a category so far.
+
+    Notes
+    -----
+    For a row at time t whose key was last seen at t', the columns are, with names as
+    for a key ``card`` and a number ``amount``:
+
+    =================================  ===============================================
+    ``card_count``                     ``ln(1 + n)`` for n earlier rows
+    ``card_since_last``                ``ln(1 + t - t')``, in seconds
+    ``card_count_1min``, ``_1h``,      ``ln(1 + c)`` for a count c whose rows lose half
+    ``_1d``, ``_1w``                   of their weight in a minute, hour, day and week
+    ``card_amount_last``               the last amount
+    ``card_amount_mean_4``, ``_32``    running mean, with steps ``max(1/4, 1/(n + 1))``
+                                       after n amounts, or ``1/32``
+    ``card_amount_difference_4``,      the amount of the row less that mean
+    ``_32``
+    ``card_amount_ratio_4``, ``_32``   the difference in running standard deviations,
+                                       clipped at ±10
+    ``card_target_last``               the last label or target
+    ``card_target_mean_2``, ``_8``,    running means of the target, with steps of at
+    ``_64``                            least 1/2, 1/8 and 1/64
+    =================================  ===============================================
+
+    *Times.* A row whose time is missing, or before that of the last row, counts as at
+    that time; equal times are in order of rows. If times are numbers, the unit is the
+    median of the first 100 positive gaps between rows (of those so far, in the first
+    rows), and half-lives are 1, 60, 1440 and 10080 units: ``card_count_60``. Dates are
+    in UTC.
+
+    *Targets.* Of K classes the shares of the K - 1 first are kept but for the first
+    one, at most 8, and of several outputs the first 8: ``card_target_mean_8_yes``. If
+    the first rows come without labels, there are columns for one target. Labels with
+    a weight of 0 are left out.
+
+    *Missing* is what is not known yet: NaN in frames of pandas, null in others, None in
+    dicts. In arrays, which learners take as they are, it is 0, and in the first row of
+    all, so that all columns hold numbers from the start. A missing key is a key of its
+    own.
+
+    *Scales.* If a number is multiplied by a power of two, so are its last values, means
+    and differences, to the last bit, and nothing else changes.
+
+    *Memory.* For each key and each of its values so far, up to `n_hashed`:
+    ``84 + 48 v + 32 k`` bytes for v numbers and k targets, at most twice as much while
+    it grows. Values of keys are told apart by a hash of 64 bits.
+
+    *Merging.* Models with a history cannot be merged: what a key's last row was is
+    known to one of them only.
+
+    References
+    ----------
+    .. [1] M. Datar, A. Gionis, P. Indyk and R. Motwani (2002). "Maintaining stream
+       statistics over sliding windows". SIAM Journal on Computing 31(6).
+
+    Examples
+    --------
+    >>> from sklearn_scinol.preprocessing import OnlineHistory
+    >>> rows = [
+    ...     {"card": "a", "at": "2026-01-01T10:00", "amount": 20.0},
+    ...     {"card": "b", "at": "2026-01-01T10:01", "amount": 70.0},
+    ...     {"card": "a", "at": "2026-01-01T10:02", "amount": 30.0},
+    ...     {"card": "a", "at": "2026-01-01T10:02", "amount": 500.0},
+    ... ]
+    >>> history = OnlineHistory(keys=["card"], time="at", target=False)
+    >>> seen = history.partial_fit_transform(rows)
+    >>> for name in "card_count", "card_amount_last", "card_amount_ratio_4":
+    ...     print(name, [each[name] and round(each[name], 2) for each in seen])
+    card_count [0.0, 0.0, 0.69, 1.1]
+    card_amount_last [0.0, None, 20.0, 30.0]
+    card_amount_ratio_4 [0.0, None, None, 10.0]
+
+    In a pipeline, before the encoder:
+
+    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol.pipeline import make_online_pipeline
+    >>> from sklearn_scinol.preprocessing import TableEncoder
+    >>> steps = OnlineHistory(time="at"), TableEncoder(), ScInOLClassifier()
+    >>> model = make_online_pipeline(*steps)
+    >>> labels = ["fine", "fine", "fine", "stolen"]
+    >>> model = model.partial_fit(rows, labels, classes=["fine", "stolen"])
+    >>> model.predict([{"card": "a", "at": "2026-01-01T10:03", "amount": 400.0}])
+    array(['stolen'], dtype='<U6')
+    """
+
+    _changed = "_clock", "_histories"
+
+    _parameter_constraints: dict = {
+        "keys": [list, tuple, None],
+        "time": [str, Integral, None],
+        "values": [list, tuple, None],
+        "target": ["boolean"],
+        "n_hashed": [Interval(Integral, 1, 2**30, closed="both")],
+    }
+
+    def __init__(
+        self,
+        keys: Sequence[Key] | None = None,
+        time: str | int | None = None,
+        *,
+        values: Sequence[str | int] | None = None,
+        target: bool = True,
+        n_hashed: int = 2**18,
+    ) -> None:
+        self.keys = keys
+        self.time = time
+        self.values = values
+        self.target = target
+        self.n_hashed = n_hashed
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit_transform(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Any:
+        """Learn rows and labels in order, and transform each row before it is learned.
+
+        What was learned before is forgotten.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
+            See :meth:`fit`.
+        classes : array-like of shape (n_classes,), default=None
+            See :meth:`fit`.
+
+        Returns
+        -------
+        Z : table or array of shape (n_samples, n_features_out)
+            As :meth:`partial_fit_transform` would give.
+
+        Raises
+        ------
+        ValueError
+            If the rows or targets are not valid. The transformer is then unchanged.
+        """
+        return self._learn_and_transform(X, self._targets(y, classes), True)
+
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Get names of the columns of transformed rows.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str of shape (n_features_out,)
+            Those of the table, and such as "card_count_1h", "card_amount_mean_4" and
+            "card_target_mean_8"; "all_count" for the whole stream.
+
+        Raises
+        ------
+        NotFittedError
+            If no row was learned yet.
+        """
+        check_is_fitted(self)
+        return np.array([*self._known_columns, *self._names()], object)
+
+    @property
+    def _n_features_out(self):
+        check_is_fitted(self)
+        return self.n_features_in_ + sum(each.n_columns for each in self._histories)
+
+    # How rows are read.
+
+    @property
+    def _known_columns(self):
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return names.tolist()
+
+    _needed_columns = _known_columns
+
+    def _read(self, X, reset):
+        frame, is_dicts = self._open(X), is_dict_rows(X)
+        if reset:
+            self._set_names(frame)
+            self._find_columns(frame)
+        elif not (is_dicts and hasattr(self, "feature_names_in_")):
+            self._check_names(frame, is_dicts)  # dicts may lack columns, and have more
+        given, n = {*frame.names}, frame.n_rows
+
+        def read(name, kind):
+            column = frame.column(name) if name in given else all_missing(n)
+            return as_kind(column, kind, name)
+
+        time_kind = self._find_kind_of_time(frame) if reset else self._clock.kind
+        times, dates = np.full(n, np.nan), None
+        if self.time is not None:
+            column = read(_name(self.time), time_kind)
+            times = _as_seconds(column.values)
+            dates = column.values if time_kind == "date" else None
+        names = {name for key in self.keys_ for name in key}
+        keys = {name: read(name, "category") for name in names if self._is_column(name)}
+        values = np.empty((n, len(self.values_)))
+        for j, name in enumerate(self.values_):
+            values[:, j] = read(name, "number").values
+        return HistoryRows(X, n, time_kind, times, dates, keys, values)
+
+    def _find_columns(self, frame):
+        """Find the columns of keys and values in the first rows."""
+        time = None if self.time is None else _name(self.time)
+        if time is not None and time not in frame.names:
+            raise ValueError(f"time is not one of the columns: {time!r}.")
+        others = [name for name in frame.names if name != time]
+        kinds = {}
+        if self.keys is None or self.values is None:
+            kinds = {name: infer_kind(frame.column(name)) for name in others}
+        if self.keys is None:
+            strings = [name for name in others if kinds[name] in ("category", "text")]
+            keys = [*((name,) for name in strings), ()]
+        else:
+            keys = [
+                tuple(map(_name, key if isinstance(key, list | tuple) else [key]))
+                for key in self.keys
+            ]
+        if self.values is None:
+            in_keys = {name for key in keys for name in key}
+            values = [
+                name
+                for name in others
+                if kinds[name] == "number" and name not in in_keys
+            ]
+        else:
+            values = [*map(_name, self.values)]
+        known = {*frame.names}
+        parts = () if time is None else DATE_PARTS
+        for what, names in (
+            ("keys", [name for key in keys for name in key if name not in parts]),
+            ("values", values),
+        ):
+            if unknown := [name for name in names if name not in known]:
+                raise ValueError(f"{what} has unknown columns: {unknown}.")
+        for what, names in (
+            ("keys", keys),
+            ("values", values),
+            *((f"columns of the key {key}", key) for key in keys),
+        ):
+            if len({*names}) < len(names):
+                raise ValueError(f"{what} must not be repeated, got {names}.")
+        self.keys_, self.values_ = keys, values
+
+    def _is_column(self, name):
+        """Whether a name in a key is a column, not a part of the date."""
+        return name not in DATE_PARTS or name in self._known_columns
+
+    def _find_kind_of_time(self, frame):
+        """Return the kind of times; check that it has the parts that keys name."""
+        kind, name = "row", None
+        if self.time is not None:
+            name = _name(self.time)
+            kind = infer_kind(frame.column(name))
+            if kind is None:
+                raise ValueError(
+                    f"The time column {name!r} has no value in the first rows, which "
+                    "would tell whether it has dates or numbers."
+                )
+        if kind in ("category", "text"):  # dates, if it can be read
+            kind = "date"
+        if kind not in ("date", "number", "row"):
+            raise ValueError(
+                f"The time column {name!r} must have dates or numbers, got {kind}s."
+            )
+        names = [name for key in self.keys_ for name in key]
+        parts = [name for name in names if not self._is_column(name)]
+        if parts and kind != "date":
+            raise ValueError(
+                f"keys has {parts[0]!r}, which needs a time column of dates."
+            )
+        return kind
+
+    def _start(self, rows):
+        self._clock = Clock(getattr(rows, "time_kind", "row"))
+        targets = getattr(rows, "targets", None)
+        n_targets = int(self.target)
+        self._labels, self._knows_targets = None, False
+        if self.target and targets is not None:
+            self._labels, n_targets = targets.columns()
+            self._knows_targets = True
+        self._histories = [
+            KeyHistory(self.n_hashed if key else 1, len(self.values_), n_targets)
+            for key in self.keys_
+        ]
+
+    # How rows are encoded.
+
+    def _wants_targets(self, last):
+        return self.target
+
+    def _encode(self, engine, rows, learns):
+        return self._joined(rows, self._history_of(engine, rows, learns))
+
+    def _learn(self, engine, rows):
+        self._history_of(engine, rows, True)
+
+    def _history_of(self, engine, rows, learns):
+        """Return what is known of the keys of rows, one by one; learn them if asked."""
+        times, units = self._clock.read(rows.times, learns)
+        late, is_label = rows.late, rows.is_label
+        late_targets = late and self._targets_of(late, learns)
+        targets = self._targets_of(rows, learns)
+        known = []
+        for key, history in zip(self.keys_, self._histories, strict=True):
+            Z = np.empty((rows.n, history.n_columns))
+            events = Events(
+                rows.hashed(engine, key), times, units, rows.values, *targets
+            )
+            if late:
+                late_keys = late.hashed(engine, key)
+                late_events = LateEvents(late_keys, *late_targets, is_label)
+            else:
+                none = events.keys[:0], events.targets[:0], events.has_target[:0]
+                late_events = LateEvents(*none, np.zeros(rows.n, bool))
+            history.encode(engine, events, late_events, learns, Z)
+            counts = Z[:, :N_COUNTS].copy()  # contiguous, for equal bits
+            if self._clock.kind == "number":
+                with np.errstate(over="ignore"):
+                    counts[:, 1] = np.minimum(counts[:, 1] / units, MAX_VALUE)
+            Z[:, :N_COUNTS] = np.log1p(counts)
+            known.append(Z)
+        Z = np.hstack(known) if known else np.empty((rows.n, 0))
+        if learns and rows.n and self.n_samples_seen_ == 0:
+            Z[0] = np.nan_to_num(Z[0])
+        return Z
+
+    def _learn_targets(self, engine, rows):
+        none = np.empty(0)
+        keys = dict.fromkeys(self.keys_, np.empty(0, np.uint64))
+        no_rows = HistoryRows(None, 0, None, none, None, {}, rows.values[:0], keys)
+        no_rows.late, no_rows.is_label = rows, np.ones(rows.n, bool)
+        self._history_of(engine, no_rows, True)
+
+    def _follow(self, X, late, targets, is_label):
+        def encode(engine, rows):
+            rows.late = self._read(late, False).with_targets(targets)
+            rows.is_label = is_label
+            return self._encode(engine, rows, learns=True)
+
+        learn = _wrap_method_output(type(self)._learn_rows, "transform")
+        return learn(self, X, encode, False, None)
+
+    def _targets_of(self, rows, learns):
+        """Return targets as numbers, and whether each row has one."""
+        n_targets = self._histories[0].n_targets if self._histories else 0
+        targets = rows.targets
+        if not n_targets or targets is None or not learns:
+            return np.zeros((rows.n, n_targets)), np.zeros(rows.n, bool)
+        if not self._knows_targets:
+            labels, _ = targets.columns()
+            self._labels = labels if labels is None else labels[:n_targets]
+            self._knows_targets = True
+        self._labels, Y, c = targets.as_numbers(rows.n, self._labels, n_targets)
+        return Y, c > 0.0
+
+    def _names(self):
+        """Return the names of the columns that are added."""
+        n_targets = self._histories[0].n_targets if self._histories else 0
+        return _names(
+            tuple(self._known_columns),
+            tuple(map(tuple, self.keys_)),
+            tuple(self.values_),
+            self._clock.kind,
+            tuple(names_of_targets(self._labels, n_targets)) if n_targets else (),
+        )
+
+    def _joined(self, rows, Z):
+        """Return the rows with columns of history, as they came."""
+        X, names = rows.X, self._names()
+        library = type(X).__module__.partition(".")[0]
+        if is_dict_rows(X):
+            added = np.where(np.isnan(Z), None, Z).tolist()
+            pairs = zip(X, added, strict=True)
+            return [{**x, **dict(zip(names, z, strict=True))} for x, z in pairs]
+        if library == "pandas":
+            pd = import_module("pandas")
+            return pd.concat([X, pd.DataFrame(Z, X.index, names)], axis=1)
+        if library == "polars":
+            pl = import_module("polars")
+            return X.hstack(pl.DataFrame(Z, list(names)).fill_nan(None))
+        if library == "pyarrow":
+            pa = import_module("pyarrow")
+            added = [pa.array(column, from_pandas=True) for column in Z.T]
+            arrays, all_names = [*X.columns, *added], [*X.schema.names, *names]
+            return type(X).from_arrays(arrays, names=all_names)
+        X = check_array(X, dtype=None, ensure_all_finite=False)
+        X = X.astype(np.float64 if X.dtype.kind in "biuf" else object, copy=False)
+        return np.hstack([X, np.nan_to_num(Z)])
+
+    # One row at a time.
+
+    def _encode_row(self, x, learns, targets=None):
+        engine = get_engine(current_engine())
+        rows = self._read_row(engine, x)
+        if rows is None:
+            return super()._encode_row(x, learns, targets)
+        if targets is not None:
+            rows.with_targets(targets)
+        Z = self._history_of(engine, rows, learns)
+        if isinstance(x, dict):
+            added = [None if isnan(z) else z for z in Z[0].tolist()]
+            return {**x, **dict(zip(self._names(), added, strict=True))}
+        return np.concatenate([x, np.nan_to_num(Z[0])])
+
+    def _learn_label(self, x, rollbacks, targets):
+        engine = get_engine(current_engine())
+        rows = self._read_row(engine, x)
+        if rows is None:
+            super()._learn_label(x, rollbacks, targets)
+        else:
+            rollbacks.append(checkpoint(self))
+            self._learn_targets(engine, rows.with_targets(targets))
+
+    def _read_row(self, engine, x):
+        """Read a dict of plain values or an array of numbers; else return None."""
+        kind, has_names = self._clock.kind, hasattr(self, "feature_names_in_")
+        if isinstance(x, dict) and has_names:
+            get = x.get
+        elif type(x) is np.ndarray and x.dtype == np.float64 and not has_names:
+            if x.shape != (self.n_features_in_,):
+                return None
+            get = dict(zip(self._known_columns, x.tolist(), strict=True)).get
+        else:
+            return None
+        try:
+            when, seconds = None, nan
+            if kind == "date":
+                when = parse_date(get(_name(self.time)))
+                seconds = nan if when is None else _seconds_of(when)
+            elif kind == "number":
+                number = parse_number(get(_name(self.time)))
+                seconds = nan if number is None else number
+            values = [parse_number(get(name)) for name in self.values_]
+            hashed = {}
+            for key in self.keys_:
+                parts = [
+                    parse_text(get(name))
+                    if self._is_column(name)
+                    else (None if when is None else DATE_PARTS[name][1](when))
+                    for name in key
+                ]
+                texts = [part for part in parts if type(part) is str]
+                is_short = all(len(text) < MAX_LENGTH for text in texts)
+                hash_of = _remembered_hash if is_short else _hash_of
+                hashed[key] = np.array([hash_of(engine, *parts)])
+        except (TypeError, ValueError, OverflowError):
+            return None
+        values = np.array([values], np.float64)  # None is NaN
+        return HistoryRows(x, 1, kind, np.array([seconds]), None, {}, values, hashed)
+
+    # Merging, and what holds between two calls.
+
+    def _merge_state(self, engine, shards, sources):
+        raise ValueError(
+            "Models with an OnlineHistory cannot be merged: each knows the history of "
+            "keys in its own rows only. Let one model learn all rows in order."
+        )
+
+    def _invariants_of_state(self):
+        yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
+        yield "the clock is one", type(self._clock) is Clock
+        for name in self.keys_:
+            yield "keys are tuples of names", type(name) is tuple
+            yield "names are strings", all(type(each) is str for each in name)
+        yield "values are names", all(type(each) is str for each in self.values_)
+        yield "there is a history of each key", len(self._histories) == len(self.keys_)
+        is_known = type(self._knows_targets) is bool
+        yield "it is known whether there were targets", is_known
+        yield "labels are a list", isinstance(self._labels, list | None)
+        n_targets = {each.n_targets for each in self._histories}
+        yield "histories are of the same targets", len(n_targets) <= 1
+        for each in self._histories:
+            yield "histories are of keys", type(each) is KeyHistory
+            yield "histories are of the values", each.n_values == len(self.values_)
+            n_labels = len(self._labels or ())
+            yield "the number of targets is bounded", each.n_targets <= MAX_TARGETS
+            yield "each label has a target", n_labels <= each.n_targets
+            times = each.events[: each.n_used, 0]
+            came = np.isnan(times) | (times <= self._clock.last)
+            yield "keys were seen up to the last time", came
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "_histories")
+
+
+class HistoryRows:
+    """Rows whose history is asked for, or learned."""
+
+    targets = late = is_label = None
+
+    def __init__(self, X, n, time_kind, times, dates, columns, values, hashed=()):
+        self.X, self.n, self.time_kind, self.times = X, n, time_kind, times
+        self.values, self._dates, self._columns = values, dates, columns
+        self._hashed = dict(hashed)
+
+    def __len__(self):
+        return self.n
+
+    def with_targets(self, targets):
+        """Add the targets of the rows."""
+        self.targets = targets.validated(self.n)
+        return self
+
+    def hashed(self, engine, key):
+        """Return the hashes of a key in all rows."""
+        if key not in self._hashed:
+            hashed = np.zeros(self.n, np.uint64)
+            for i, name in enumerate(key):
+                if (name,) not in self._hashed:
+                    self._hashed[name,] = self._keys_of(engine, name)
+                own = self._hashed[name,]
+                hashed = engine.mix_keys(hashed, own) if i else own
+            self._hashed[key] = hashed
+        return self._hashed[key]
+
+    def _keys_of(self, engine, name):
+        if name in self._columns:
+            texts, is_missing = self._columns[name]
+            hashed = engine.hash_strings(texts.data, texts.offsets)
+        elif self._dates is None:
+            return np.full(self.n, MISSING)
+        else:
+            is_missing = np.isnat(self._dates)
+            dates = np.where(is_missing, np.datetime64(0, "us"), self._dates)
+            hashed = DATE_PARTS[name][0](dates).astype(np.uint64) + FIRST_PART
+        return np.where(is_missing, MISSING, hashed)
+
+
+# Keys of parts of dates differ from that of a missing value.
+FIRST_PART = np.uint64(2)
+
+
+def _days(dates):
+    return dates.astype("datetime64[D]")
+
+
+#: Parts of dates that can be in a key: of arrays, and of a single date.
+DATE_PARTS: dict = {
+    "hour": (
+        lambda dates: (dates - _days(dates)).astype("timedelta64[h]"),
+        lambda when: getattr(when, "hour", 0),
+    ),
+    "weekday": (
+        lambda dates: (_days(dates).astype(np.int64) + 3) % 7,
+        lambda when: when.weekday(),
+    ),
+    "day": (
+        lambda dates: _days(dates) - dates.astype("datetime64[M]"),
+        lambda when: when.day - 1,
+    ),
+    "month": (
+        lambda dates: dates.astype("datetime64[M]").astype(np.int64) % 12,
+        lambda when: when.month - 1,
+    ),
+}
+
+
+def _hash_of(engine, *parts):
+    """Return the hash of a key of a single row, as of many rows."""
+    hashed = np.uint64(0)
+    for i, part in enumerate(parts):
+        if part is None:
+            own = MISSING
+        elif isinstance(part, int):
+            own = np.uint64(part) + FIRST_PART
+        else:
+            texts = Strings.encode([part])
+            own = engine.hash_strings(texts.data, texts.offsets)[0]
+        hashed = engine.mix_keys(hashed[None], own)[0] if i else own
+    return hashed
+
+
+_remembered_hash = lru_cache(maxsize=2**14)(_hash_of)
+
+
+def _seconds_of(when):
+    """Return a date as seconds, to the last bit as for arrays."""
+    if not isinstance(when, datetime):
+        when = datetime.combine(when, time())
+    passed = when - EPOCH
+    seconds = 86_400 * passed.days + passed.seconds
+    return (1_000_000 * seconds + passed.microseconds) / 1e6
+
+
+def _name(column):
+    """Return the name of a column, which may be given by its number."""
+    return column if isinstance(column, str) else f"x{column}"
+
+
+def _as_seconds(times):
+    """Return dates as seconds, and numbers as they are."""
+    if times.dtype.kind != "M":
+        return times
+    seconds = times.astype(np.int64) / 1e6
+    return np.where(np.isnat(times), np.nan, seconds)
+
+
+@lru_cache(maxsize=16)
+def _names(columns, keys, values, kind, targets):
+    """Return names of the columns of history."""
+    names = []
+    for key in keys:
+        own = "_".join(key) or "all"
+        counts = [f"count_{each}" for each in HALF_LIVES.get(kind, NUMBERS)]
+        names += [f"{own}_{each}" for each in (*COUNTS, *counts)]
+        names += [f"{own}_{value}_{each}" for value in values for each in OF_VALUES]
+        for target in targets:
+            names += [f"{own}_target_{each}{target}" for each in OF_TARGETS]
+    return tuple(unique(names, columns, ()))

@@ -1,0 +1,554 @@
+r"""History of keys: what a stream has told of a key before a row.
+
+For a row at time :math:`t` whose key was last seen at :math:`t'`: the number of earlier
+rows, :math:`t - t'`, and counts with half-lives :math:`h`, which after the row become
+
+.. math::
+    c_h \leftarrow 2^{-(t - t') / h} c_h + 1 .
+
+For each value :math:`x`: the last one, and with steps
+:math:`a = \max(\alpha, 1 / (n + 1))` after :math:`n` values the running mean and
+deviation
+
+.. math::
+    \sigma^2 \leftarrow (1 - a) (\sigma^2 + a (x - \mu)^2), \qquad
+    \mu \leftarrow \mu + a (x - \mu) ,
+
+the difference :math:`x - \mu`, and its ratio to :math:`\sigma`. For each target, from
+labels that have come before the row: the last one, and running means.
+
+Loops run in the same order of the same operations in Python and compiled: engines agree
+to the last bit. Deviations are no squares, and exact in units of powers of two.
+"""
+
+from math import factorial, log
+
+import numpy as np
+
+from .._hashing import free, searched
+from .._invariants import floats, is_count
+from .._portable import difference, exact, larger, smaller
+from .._state import Part, RecordsChanges, as_writable
+from ..blocks import Places, PlacesLog
+
+#: Half-lives of counts in units of time, of which one is a minute where time is a date.
+HALF_LIVES = np.array([1.0, 60.0, 1440.0, 10080.0])
+
+#: Minimum steps of running means: of values, and of targets.
+VALUE_STEPS = np.array([1 / 4, 1 / 32])
+TARGET_STEPS = np.array([1 / 2, 1 / 8, 1 / 64])
+
+#: Maximum of a difference in deviations.
+MAX_RATIO = 10.0
+
+#: Larger values, times and targets count as this one.
+MAX_VALUE = 1e300
+
+#: Numbers of the history of a key, and of each of its values: the number of values, the
+#: last one, means and deviations. Of each target: the last one, and means.
+N_EVENT, N_VALUE, N_TARGET = 6, 6, 4
+
+#: Columns for a key, and for each of its values.
+N_COUNTS, N_VALUE_COLUMNS = 6, 7
+
+#: Number of gaps between rows whose median is the unit of times that are numbers.
+N_GAPS = 100
+
+#: Number of places at first.
+FIRST_PLACES = 16
+
+# Powers of 1/2, and the series of an exponential.
+POWERS = 0.5 ** np.arange(1075)
+LOG_2 = log(2.0)
+SERIES = np.array([1.0 / factorial(i) for i in range(14, -1, -1)])
+
+
+@exact
+def power_of_half(x):
+    """Return 2 to the power of -x, for x of at least 0."""
+    if not x < 1000.0:
+        return 0.0
+    whole = int(np.rint(x))
+    z, total = (whole - x) * LOG_2, 0.0
+    for i in range(SERIES.size):
+        total = total * z + SERIES[i]
+    return total * POWERS[whole]
+
+
+@exact
+def moved_deviation(deviation, d, step):
+    """Return the running deviation with a value that differs by `d` from the mean."""
+    d = np.sqrt(step) * np.abs(d)
+    largest = larger(deviation, d)
+    if largest == 0.0:
+        return 0.0
+    ratio = smaller(deviation, d) / largest
+    return np.sqrt(1.0 - step) * (largest * np.sqrt(1.0 + ratio * ratio))
+
+
+@exact
+def ratio_of(d, deviation):
+    """Return a difference in deviations, clipped; of two equal values it is 0."""
+    if d == 0.0:
+        return 0.0
+    return larger(-MAX_RATIO, smaller(d / deviation, MAX_RATIO))
+
+
+@exact
+def clipped_value(x):
+    """Return a value that can be added and multiplied without overflow."""
+    return larger(-MAX_VALUE, smaller(x, MAX_VALUE))
+
+
+@exact
+def write_events(events, labels, place, events_of, r, out):
+    """Write what is known of a key before row `r`; nothing without a place."""
+    is_known = place >= 0
+    for i in range(N_COUNTS):
+        out[r, i] = 0.0
+    gap = np.nan
+    if is_known:
+        gap = events_of.times[r] - events[place, 0]
+        out[r, 0] = events[place, 1]
+        for h in range(HALF_LIVES.size):
+            out[r, 2 + h] = events[place, 2 + h]
+            if gap > 0.0:
+                age = gap / events_of.units[r] / HALF_LIVES[h]
+                out[r, 2 + h] *= power_of_half(age)
+    out[r, 1] = gap
+    for j in range(events_of.values.shape[1]):
+        first, at = N_COUNTS + N_VALUE_COLUMNS * j, N_EVENT + N_VALUE * j
+        n = events[place, at] if is_known else 0.0
+        out[r, first] = events[place, at + 1] if n > 0.0 else np.nan
+        x = clipped_value(events_of.values[r, j])
+        is_given = events_of.values[r, j] == events_of.values[r, j]
+        for s in range(VALUE_STEPS.size):
+            to, own = first + 1 + 3 * s, at + 2 + 2 * s
+            for i in range(3):
+                out[r, to + i] = np.nan
+            if n > 0.0:
+                out[r, to] = events[place, own]
+                if is_given:
+                    d = difference(x, events[place, own])
+                    out[r, to + 1] = d
+                    if n > 1.0:
+                        out[r, to + 2] = ratio_of(d, events[place, own + 1])
+    first = N_COUNTS + N_VALUE_COLUMNS * events_of.values.shape[1]
+    for k in range(labels.shape[1] - 1):
+        has_labels = is_known and labels[place, 0] > 0.0
+        out[r, first + k] = labels[place, 1 + k] if has_labels else np.nan
+
+
+@exact
+def add_event(events, place, events_of, r, is_new):
+    """Add row `r` to the history of a key."""
+    if is_new:
+        for i in range(events.shape[1]):
+            events[place, i] = 0.0
+        events[place, 0] = np.nan
+    t = events_of.times[r]
+    gap = t - events[place, 0]
+    for h in range(HALF_LIVES.size):
+        kept = 1.0
+        if gap > 0.0:
+            kept = power_of_half(gap / events_of.units[r] / HALF_LIVES[h])
+        events[place, 2 + h] = kept * events[place, 2 + h] + 1.0
+    events[place, 0] = t
+    events[place, 1] += 1.0
+    for j in range(events_of.values.shape[1]):
+        at = N_EVENT + N_VALUE * j
+        if events_of.values[r, j] != events_of.values[r, j]:
+            continue
+        x, n = clipped_value(events_of.values[r, j]), events[place, at]
+        for s in range(VALUE_STEPS.size):
+            step, own = larger(VALUE_STEPS[s], 1.0 / (n + 1.0)), at + 2 + 2 * s
+            d = difference(x, events[place, own])
+            deviation = moved_deviation(events[place, own + 1], d, step)
+            events[place, own + 1] = deviation
+            events[place, own] += step * d
+        events[place, at], events[place, at + 1] = n + 1.0, x
+
+
+@exact
+def add_label(labels, place, targets, r):
+    """Add the label of row `r` to the history of its key."""
+    n = labels[place, 0]
+    for k in range(targets.shape[1]):
+        at, y = 1 + N_TARGET * k, clipped_value(targets[r, k])
+        labels[place, at] = y
+        for s in range(TARGET_STEPS.size):
+            step = larger(TARGET_STEPS[s], 1.0 / (n + 1.0))
+            labels[place, at + 1 + s] += step * (y - labels[place, at + 1 + s])
+    labels[place, 0] = n + 1.0
+
+
+@exact
+def save_place(state, place, log):
+    """Save a place in the log."""
+    i = log.n_saved[0]
+    for j in range(state.events.shape[1]):
+        log.events[i, j] = state.events[place, j]
+    for j in range(state.labels.shape[1]):
+        log.labels[i, j] = state.labels[place, j]
+    log.keys[i], log.seen[i] = state.keys[place], state.seen[place]
+    log.places[i] = place
+    log.n_saved[0] = i + 1
+
+
+@exact
+def next_place(state):
+    """Return a place for a new key: unused, or the least recently seen; -1 for none."""
+    if state.counts[0] < state.keys.size:
+        return state.counts[0]
+    at = state.counts[1]
+    while at < state.queue.size and state.seen[state.queue[at]] >= state.n_queued:
+        at += 1  # seen since the queue was made
+    state.counts[1] = at
+    return state.queue[at] if at < state.queue.size else -1
+
+
+@exact
+def learn_events(state, rows, late, start, learns, log, out):
+    """Write what is known of the key of each row; add each after it if `learns`.
+
+    Late labels are added in between, if their keys are known. Returns the number of
+    events before the row that needs another place, or of all.
+    """
+    n_seen, n_late = state.counts[2], 0
+    for e in range(start):
+        n_late += late.is_label[e]
+    for e in range(start, late.is_label.size):
+        if late.is_label[e]:
+            i, n_late = n_late, n_late + 1
+            key = late.keys[i]
+            place = state.table[searched(state.table, state.keys, key)]
+            if place >= 0 and late.has_target[i]:
+                if place < log.n_used and state.seen[place] < log.n_rows:
+                    save_place(state, place, log)
+                add_label(state.labels, place, late.targets, i)
+            continue
+        r = e - n_late
+        key = rows.keys[r]
+        place = state.table[searched(state.table, state.keys, key)]
+        is_new = place < 0
+        write_events(state.events, state.labels, place, rows, r, out)
+        if not learns:
+            continue
+        if is_new:
+            place = next_place(state)
+            if place < 0:
+                return e
+        if place < log.n_used and state.seen[place] < log.n_rows:
+            save_place(state, place, log)
+        if is_new:
+            if place == state.counts[0]:
+                state.counts[0] += 1
+            else:
+                before = searched(state.table, state.keys, state.keys[place])
+                free(state.table, state.keys, before)
+            state.keys[place] = key
+            state.table[searched(state.table, state.keys, key)] = place
+            for i in range(state.labels.shape[1]):
+                state.labels[place, i] = 0.0
+        state.seen[place] = n_seen + r
+        add_event(state.events, place, rows, r, is_new)
+        if rows.has_target[r]:
+            add_label(state.labels, place, rows.targets, r)
+    return late.is_label.size
+
+
+@exact
+def fill_table(state):
+    """Enter the keys of all used places into an empty table."""
+    for place in range(state.counts[0]):
+        at = searched(state.table, state.keys, state.keys[place])
+        state.table[at] = place
+
+
+class KeyHistory(RecordsChanges):
+    """History of the keys of a column, each in a place.
+
+    If there is no place for a new key, it gets that of the key seen least recently.
+
+    Parameters
+    ----------
+    n_places : int
+        Maximum number of places.
+    n_values, n_targets : int
+        Numbers of values and targets of a row.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64 of shape (n_allocated,)
+    seen : ndarray of int64 of shape (n_allocated,)
+        Numbers of the last rows of keys.
+    events : ndarray of shape (n_allocated, 6 + 6 * n_values)
+        Time of the last row, number of rows and decayed counts of each key; number of
+        values, last value, means and deviations of each value.
+    labels : ndarray of shape (n_allocated, 1 + 4 * n_targets)
+        Number of labels of each key; last target and means of each target.
+    n_used, n_rows : int
+        Numbers of places used, and of rows.
+    """
+
+    _changed = _undone = "keys", "seen", "events", "labels"
+
+    def __init__(self, n_places, n_values, n_targets):
+        super().__init__()
+        self.n_places, self.n_used, self.n_rows = n_places, 0, 0
+        n = min(FIRST_PLACES, n_places)
+        self.keys, self.seen = np.zeros(n, np.uint64), np.zeros(n, np.int64)
+        self.events = np.zeros((n, N_EVENT + N_VALUE * n_values))
+        self.labels = np.zeros((n, 1 + N_TARGET * n_targets))
+        self._index = None
+
+    @property
+    def n_values(self):
+        return (self.events.shape[1] - N_EVENT) // N_VALUE
+
+    @property
+    def n_targets(self):
+        return (self.labels.shape[1] - 1) // N_TARGET
+
+    @property
+    def n_columns(self):
+        """Number of columns that :meth:`encode` fills."""
+        return N_COUNTS + N_VALUE_COLUMNS * self.n_values + N_TARGET * self.n_targets
+
+    def encode(self, engine, rows, late, learns, out):
+        """Write what is known of keys before each row; then add it if `learns`.
+
+        Parameters
+        ----------
+        engine : Engine
+        rows : Events
+        late : LateEvents
+            Labels that come meanwhile; of keys without a place they are left out.
+        learns : bool
+        out : ndarray of shape (n, n_columns)
+            Gets number of rows, time since the last, decayed counts; for each value the
+            last one, means, differences and ratios; for each target the last one and
+            means.
+        """
+        n, start = len(late.is_label), 0
+        state = self._state(engine)
+        log = self._new_places_log(len(rows.keys), len(late.keys), learns)
+        while True:
+            arguments = state, rows, late, start, learns, log, out
+            start = engine.run_loop(learn_events, *arguments)
+            if start == n:
+                break
+            state = self._make_room(engine, state)
+        if learns:
+            n_used, n_taken, _ = state.counts.tolist()
+            self.n_used, self.n_rows = n_used, self.n_rows + len(rows.keys)
+            self._index = state.table, state.queue, n_taken, state.n_queued
+
+    def _state(self, engine):
+        """Return the state for the loops, with the table of keys."""
+        if self._index is None:
+            none = np.empty(0, np.int32)
+            state = self._with_index(_empty_table(len(self.keys)), none, 0, 0)
+            engine.run_loop(fill_table, state)
+            self._index = state.table, none, 0, 0
+            return state
+        return self._with_index(*self._index)
+
+    def _with_index(self, table, queue, n_taken, n_queued):
+        # Arrays that are mapped from disk are copied, for predictions.
+        arrays = map(as_writable, (self.keys, self.seen, self.events, self.labels))
+        counts = np.array([self.n_used, n_taken, self.n_rows])
+        return Places(*arrays, table, queue, counts, n_queued)
+
+    def _make_room(self, engine, state):
+        """Return the state with more places, or with a queue of keys to be dropped."""
+        n = len(state.keys)
+        if n == self.n_places:
+            queue = np.argsort(state.seen, kind="stable").astype(np.int32)
+            state.counts[1] = 0
+            return state._replace(queue=queue, n_queued=int(state.seen.max()) + 1)
+        size = min(2 * n, self.n_places)
+        for name in self._undone:
+            array = getattr(self, name)
+            larger = np.zeros((size, *array.shape[1:]), array.dtype)
+            larger[:n] = array
+            setattr(self, name, larger)
+        arrays = [getattr(self, name) for name in self._undone]
+        state = Places(*arrays, _empty_table(size), *state[5:])
+        engine.run_loop(fill_table, state)
+        return state
+
+    # What learning has changed is restored place by place.
+
+    def _new_places_log(self, n_rows, n_late, learns):
+        """Return a log of the places that these rows and late labels may change."""
+        is_recorded = learns and self.n_used and self._is_recorded
+        n = min(n_rows, self.n_used) + n_late if is_recorded else 0
+        arrays = [
+            np.empty((n, *array.shape[1:]), array.dtype)
+            for array in (self.keys, self.seen, self.events, self.labels)
+        ]
+        n_before = self.n_rows if n else 0  # without a log no place is saved
+        n_saved = np.zeros(1, np.int64)
+        places = np.empty(n, np.int32)
+        log = PlacesLog(places, *arrays, n_saved, self.n_used, n_before)
+        if n:
+            self._record(log)
+        return log
+
+    def _undo(self, X):
+        log = self._new_log()
+
+        def restore():
+            self._index = None
+            for entry in reversed(log):
+                last = int(entry.n_saved[0])
+                # There may have been fewer places; the first copy of each comes last.
+                kept = np.flatnonzero(entry.places[:last] < len(self.keys))[::-1]
+                for name in self._undone:
+                    array, saved = getattr(self, name), getattr(entry, name)
+                    array[entry.places[kept]] = saved[kept]
+
+        return restore
+
+    def __getstate__(self):
+        return super().__getstate__() | {"_index": None}
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        for name in "n_places", "n_used", "n_rows":
+            value = getattr(self, name)
+            yield f"{name} is a count", is_count(value, int(name == "n_places"))
+        yield "the number of places is bounded", self.n_places <= 2**30
+        n = self.keys.size
+        for name, dtype in ("keys", np.uint64), ("seen", np.int64):
+            array = getattr(self, name)
+            is_array = isinstance(array, np.ndarray) and array.dtype == dtype
+            yield f"{name} is an array of {dtype.__name__}", is_array
+            yield f"{name} has shape {(n,)}", array.shape == (n,)
+        yield "places are allocated", min(FIRST_PLACES, self.n_places) <= n
+        yield "no more places are allocated than there are", n <= self.n_places
+        yield "used places are allocated", self.n_used <= n
+        yield "keys have places by rows", self.n_used <= self.n_rows
+        for name in "events", "labels":
+            array = getattr(self, name)
+            is_array = isinstance(array, np.ndarray) and array.dtype == np.float64
+            yield f"{name} is an array of float64", is_array
+            yield f"{name} has rows of numbers", array.ndim == 2 and len(array) == n
+        width = N_EVENT + N_VALUE * self.n_values
+        yield "events are of values", self.events.shape[1] == width >= N_EVENT
+        width = 1 + N_TARGET * self.n_targets
+        yield "labels are of targets", self.labels.shape[1] == width >= 1
+        yield "times are not infinite", ~np.isinf(self.events[:, 0])
+        yield from floats("events", self.events[:, 1:], self.events[:, 1:].shape)
+        yield from floats("labels", self.labels, self.labels.shape)
+        yield "counts are not negative", self.events[:, 1:N_EVENT] >= 0.0
+        of_values = self.events[:, N_EVENT:].reshape(n, -1, N_VALUE)
+        yield "numbers of values are not negative", of_values[:, :, 0] >= 0.0
+        yield "deviations are not negative", of_values[:, :, 3::2] >= 0.0
+        for name, array in ("events", self.events), ("labels", self.labels):
+            in_range = ~(np.abs(array) > 2 * MAX_VALUE)
+            yield f"{name} are in their range", in_range
+        yield "numbers of labels are not negative", self.labels[:, 0] >= 0.0
+        yield "rows have come", (self.seen >= 0) & (self.seen <= self.n_rows)
+        used = self.keys[: self.n_used]
+        yield "keys have one place each", len(np.unique(used)) == self.n_used
+
+
+def _empty_table(n_places):
+    """Return a table of slots with twice as many places, of which none is used."""
+    return np.full(2 ** int(2 * n_places - 1).bit_length(), -1, np.int32)
+
+
+class Clock(Part):
+    """Time of a stream, which does not go back, and its unit.
+
+    A row whose time is missing, or before the last one, is at the last time. The unit
+    of dates is a minute. That of numbers is the median of the first 100 positive gaps
+    between rows, of those so far in the first rows. Rows without a time are one unit
+    apart.
+
+    Parameters
+    ----------
+    kind : {"date", "number", "row"}
+
+    Attributes
+    ----------
+    last : float
+        Time of the last row; NaN if it is not known yet.
+    gaps : ndarray of float
+        The first positive gaps, in order of size.
+    """
+
+    _changed = _replaced = ("gaps",)
+
+    def __init__(self, kind):
+        self.kind = kind
+        self.last = np.nan
+        self.gaps = np.empty(0)
+
+    def read(self, times, learns):
+        """Return the times of rows that follow each other, and units of time.
+
+        If nothing is learned, each of the rows is the next one.
+
+        Parameters
+        ----------
+        times : ndarray of shape (n,)
+            NaN where missing, or for rows without a time.
+        learns : bool
+        """
+        n, last = len(times), self.last
+        if n == 0:
+            return times, times
+        if self.kind == "row":
+            next_row = 0.0 if np.isnan(last) else last + 1.0
+            times = next_row + (np.arange(n) if learns else np.zeros(n))
+        times = np.fmax(last, times.clip(-MAX_VALUE, MAX_VALUE))
+        if learns:
+            if n > 1:
+                times = np.fmax.accumulate(times)
+            self.last = float(times[-1])
+        if self.kind != "number":
+            return times, np.full(n, 60.0 if self.kind == "date" else 1.0)
+        if learns:
+            return times, self._learn_units(np.diff(times, prepend=last))
+        return times, self._units_with(times - last)
+
+    def _learn_units(self, gaps):
+        """Learn gaps; return the unit after each."""
+        units, known = np.empty(len(gaps)), self.gaps
+        r = 0
+        while r < len(gaps) and len(known) < N_GAPS:
+            gap = gaps[r]
+            if gap > 0.0:
+                known = np.insert(known, np.searchsorted(known, gap), gap)
+            units[r] = _median(known)
+            r += 1
+        units[r:] = _median(known)
+        self.gaps = known
+        return units
+
+    def _units_with(self, gaps):
+        """Return the unit after each gap, as if it were the next."""
+        n = len(self.gaps)
+        if n == N_GAPS:
+            return np.full(len(gaps), _median(self.gaps))
+        around = np.concatenate([[-np.inf], self.gaps, [np.inf]])
+        units = np.clip(gaps, *around[n // 2 : n // 2 + 2])
+        return np.where(gaps > 0.0, units, _median(self.gaps))
+
+    def invariants(self):
+        """Yield what holds between two calls."""
+        yield "the kind of time is known", self.kind in ("date", "number", "row")
+        is_time = type(self.last) is float and not abs(self.last) > MAX_VALUE
+        yield "the last time is a number", is_time
+        yield from floats("gaps", self.gaps, (self.gaps.size,))
+        yield "there are not too many gaps", self.gaps.size <= N_GAPS
+        yield "gaps are positive", self.gaps > 0.0
+        yield "gaps are in order", np.diff(self.gaps) >= 0.0
+
+
+def _median(gaps):
+    """Return the lower median of gaps in order; 1 if there are none."""
+    return gaps[(len(gaps) - 1) // 2] if len(gaps) else 1.0

@@ -1,0 +1,257 @@
+"""Labels that come by time: a row is predicted by exactly those known at its time."""
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import make_scorer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from support.comparisons import assert_identical
+from support.steps import assert_same_steps
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineConformalClassifier,
+    ScInOLClassifier,
+)
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineScaler, OnlineTargetEncoder, TableEncoder
+
+N, START = 120, np.datetime64("2026-01-05T00:00", "us")
+DAY = np.timedelta64(1, "D")
+
+
+def table(n=N, seed=0):
+    """Rows that are dicts, of which several come at once, and their labels."""
+    rng = np.random.default_rng(seed)
+    hours = np.sort(rng.choice(3 * n, n))
+    rows = [
+        {
+            "when": (START + np.timedelta64(int(hour), "h")).item(),
+            "card": f"c{rng.integers(6)}",
+            "amount": float(np.round(rng.gamma(1.0, 50.0), 1)),
+            "country": str(rng.choice(["NO", "FI", "SE"])),
+        }
+        for hour in hours
+    ]
+    y = np.array([row["amount"] > 60.0 or row["card"] == "c1" for row in rows])
+    return rows, y.astype(int)
+
+
+def arrivals(rows, delay):
+    """Times of rows and of labels; None for labels that never come."""
+    times = [row["when"] for row in rows]
+    if delay is not None:
+        return times, [time + delay for time in times]
+    rng = np.random.default_rng(3)
+    hours = rng.choice([0, 1, 30, 30, 200], len(rows))
+    known = [t + timedelta(hours=int(h)) for t, h in zip(times, hours, strict=True)]
+    return times, [None if i % 11 == 5 else each for i, each in enumerate(known)]
+
+
+def plainly(model, rows, y, times, known, method="predict_proba"):
+    """Predict and learn by keys, one row and one label after the other."""
+    late = model.row_by_row(classes=[0, 1]).with_late_labels(max_waiting=len(rows))
+    scored, predicted, waiting = [], {}, []
+
+    def learn(until):
+        due = [i for i in waiting if known[i] is not None and known[i] <= until]
+        for i in sorted(due, key=lambda i: (known[i], i)):
+            late.learn_one(i, y[i])
+            waiting.remove(i)
+            if i in predicted:
+                scored.append((y[i], predicted[i]))
+
+    for i, row in enumerate(rows):
+        learn(times[i])
+        waiting.append(i)
+        try:
+            predicted[i] = getattr(late, f"{method}_one")(row, i)
+        except NotFittedError:
+            late.keep_one(row, i)
+    learn(max(each for each in known if each is not None))
+    labels, predictions = zip(*scored, strict=True)
+    return np.array(labels), np.array(predictions)
+
+
+def validate(model, stream, method="predict_proba", **given):
+    """Return labels and predictions of the rows that are scored, in order."""
+    found = {}
+
+    def metric(y, predictions, **weights):
+        found.update(y=y, predictions=predictions)
+        return 0.0
+
+    progressive_validation(
+        model,
+        stream,
+        metrics={"rows": make_scorer(metric, response_method=method)},
+        classes=[0, 1],
+        progress=False,
+        **given,
+    )
+    return found["y"], found["predictions"]
+
+
+def chunks(rows, y, size):
+    for start in range(0, len(y), size):
+        yield rows[start : start + size], y[start : start + size]
+
+
+LAST = [ScInOLClassifier(), HedgeClassifier()]
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("size", [1, 17, N])
+@pytest.mark.parametrize("delay", [timedelta(0), timedelta(days=2), None], ids=str)
+@pytest.mark.parametrize("last", LAST, ids=str)
+def test_tables(last, delay, size, engine):
+    """As with keys, in any chunks, by a delay or a column with the labels' times."""
+    rows, y = table()
+    times, known = arrivals(rows, delay)
+    model = make_online_pipeline(TableEncoder(n_hashed=50), last)
+    plain, late = clone(model), clone(model)
+    labels, expected = plainly(plain, rows, y, times, known)
+    given = {"time": "when", "delay": delay}
+    if delay is None:
+        rows = [row | {"known": t} for row, t in zip(rows, known, strict=True)]
+        given = {"time": "when", "label_time": "known"}
+    found, predictions = validate(late, chunks(rows, y, size), **given)
+    assert_identical(found, labels)
+    assert_identical(predictions, expected[:, 1])
+    assert_same_steps(late[:1], plain[:1])
+    assert late.cumulative_loss_ == plain.cumulative_loss_
+    assert late.n_samples_seen_ == plain.n_samples_seen_
+    assert "known" not in late[0].feature_names_in_
+
+
+OTHERS = {
+    "scaler": make_online_pipeline(OnlineScaler(), ScInOLClassifier()),
+    "foreign scaler": make_online_pipeline(StandardScaler(), ScInOLClassifier()),
+    "means": make_online_pipeline(OnlineTargetEncoder(), ScInOLClassifier()),
+    "sets": make_online_pipeline(
+        OnlineScaler(), OnlineConformalClassifier(ScInOLClassifier())
+    ),
+    "nested": make_online_pipeline(
+        OnlineScaler(), make_online_pipeline(OnlineTargetEncoder(), HedgeClassifier())
+    ),
+    "alone": ScInOLClassifier(),
+}
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("kind", OTHERS)
+@pytest.mark.parametrize("size", [1, 23])
+def test_arrays(kind, size, engine):
+    """With columns by number, and times that are numbers, of which some go back."""
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(4, size=(N, 2)), np.sort(rng.gamma(1.0, 9.0, N))])
+    y = (X[:, 0] + rng.integers(3, size=N) > 2).astype(int)
+    X[40, 2], X[70, 2] = 0.0, X[71, 2]
+    times = np.maximum.accumulate(X[:, 2]).tolist()
+    known = [time + 2.5 for time in times]
+    plain, late = clone(OTHERS[kind]), clone(OTHERS[kind])
+    labels, expected = plainly(plain, X, y, times, known)
+    found, predictions = validate(late, chunks(X, y, size), time=2, delay=2.5)
+    assert_identical(found, labels)
+    assert_identical(predictions, expected[:, 1])
+    assert late.n_samples_seen_ == N
+
+
+def test_time_in_frames():
+    """Of all libraries, as dates with time zones or texts."""
+    rows, y = table()
+    plain = make_online_pipeline(TableEncoder(n_hashed=50), ScInOLClassifier())
+    expected = validate(clone(plain), chunks(rows, y, 30), time="when", delay="36h")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows)
+    frame["known"] = (frame["when"] + pandas.Timedelta("36h")).dt.tz_localize("UTC")
+    for name, given in ("delay", "36h"), ("label_time", "known"):
+        X = frame if name == "label_time" else frame.drop(columns="known")
+        stream = chunks(X, y, 30)
+        found = validate(clone(plain), stream, time="when", **{name: given})
+        assert_identical(found, expected)
+    arrow = pytest.importorskip("pyarrow")
+    X = arrow.Table.from_pandas(frame)
+    stream = ((X.slice(i, 30), y[i : i + 30]) for i in range(0, N, 30))
+    found = validate(clone(plain), stream, time="when", label_time="known")
+    assert_identical(found, expected)
+    frame["when"] = frame["when"].dt.strftime("%Y-%m-%d %H:%M")
+    encoder = TableEncoder(n_hashed=50, kinds={"when": "date"})
+    model = make_online_pipeline(encoder, ScInOLClassifier())
+    X = frame.drop(columns="known")
+    found = validate(model, chunks(X, y, 30), time="when", delay=timedelta(hours=36))
+    assert_identical(found, expected)
+
+
+def test_missing_times():
+    """A row without a time comes at the time of the last one before it."""
+    rows, y = table(40)
+    times, _ = arrivals(rows, timedelta())
+    for i in 20, 21, 39:
+        rows[i]["when"], times[i] = None, times[i - 1]
+    known = [time + timedelta(days=1) for time in times]
+    model = make_online_pipeline(TableEncoder(n_hashed=50), ScInOLClassifier())
+    labels, expected = plainly(clone(model), rows, y, times, known)
+    found = validate(clone(model), chunks(rows, y, 9), time="when", delay="1d")
+    assert_identical(found, (labels, expected[:, 1]))
+    with pytest.raises(ValueError, match="The first row has no time"):
+        validate(model, chunks(rows[20:], y[20:], 9), time="when", delay="1d")
+
+
+def test_other_estimators_learn_by_the_end_of_a_chunk():
+    rng = np.random.default_rng(0)
+    X, times = rng.normal(size=(60, 2)), np.arange(60.0)
+    X, y = np.column_stack([times, X]), (X[:, 0] > 0.0).astype(int)
+    model = make_pipeline(StandardScaler(), ScInOLClassifier())
+    plain, expected = clone(model), []
+    for start in range(0, 60, 20):
+        rows = slice(start, start + 20)
+        if start:
+            expected.append(plain.predict(X[rows]))
+        due = slice(max(start - 7, 0), start + 13)
+        plain[0].partial_fit(X[due])
+        plain[1].partial_fit(plain[0].transform(X[due]), y[due], classes=[0, 1])
+    _, predictions = validate(model, chunks(X, y, 20), "predict", time=0, delay=7)
+    assert_identical(predictions, np.concatenate(expected))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"delay": "2 fortnights", "time": "when"}, "number with one of the units"),
+        ({"delay": "-2d", "time": "when"}, "number with one of the units"),
+        ({"delay": timedelta(-1), "time": "when"}, "delay must not be negative"),
+        ({"delay": -1.0, "time": "when"}, "delay == -1.0, must be >= 0"),
+        ({"delay": np.nan, "time": "when"}, "delay must not be NaN"),
+        ({"delay": 3, "time": "when"}, "Times are dates: delay must be a time such"),
+        (
+            {"delay": "2d", "time": "amount"},
+            "Times are numbers: delay must be a number",
+        ),
+        ({"delay": "2d", "time": "card"}, "is not a date"),
+        ({"delay": "2d", "time": "then"}, "There is no column 'then'"),
+        ({"time": "when"}, "either delay= or label_time="),
+        ({"time": "when", "delay": "2d", "label_time": "when"}, "either delay= or"),
+        ({"time": "when", "label_time": "amount"}, "Times were dates before, but"),
+        ({"label_time": "when"}, "label_time needs time="),
+    ],
+)
+def test_bad_times(given, message):
+    rows, y = table(20)
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    with pytest.raises(ValueError, match=message):
+        validate(model, chunks(rows, y, 7), **given)
+    assert not hasattr(model[0], "kinds_")
+
+
+def test_no_label_ever_comes():
+    rows, y = table(20)
+    rows = [row | {"known": None} for row in rows]
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    with pytest.raises(ValueError, match="came before anything was learned"):
+        validate(model, chunks(rows, y, 7), time="when", label_time="known")

@@ -1,0 +1,618 @@
+"""History of keys, against plain Python."""
+
+import datetime as dt
+import pickle
+from copy import deepcopy
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from support.comparisons import assert_identical
+from support.naive_history import NaiveHistory, in_order, units
+from support.registry import seeds
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    ScInOLClassifier,
+    ScInOLRegressor,
+    config_context,
+)
+from sklearn_scinol._state import checkpoint
+from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol.merging import merge
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
+from sklearn_scinol.tables.dense import Targets
+
+START = pd.Timestamp("2024-02-28T22:00")
+LABELS = ["no", "yes"]
+
+
+def events(n=150, seed=0, n_cards=8):
+    """Return a frame of events, and labels."""
+    rng = np.random.default_rng(seed)
+    seconds = np.cumsum(rng.exponential(3000.0, n) * (rng.random(n) < 0.8))
+    seconds += np.where(rng.random(n) < 0.1, -5000.0, 0.0)  # some come late
+    frame = pd.DataFrame(
+        {
+            "card": [f"c{i}" for i in rng.integers(n_cards, size=n)],
+            "shop": rng.choice(["a", "b", "c"], n),
+            "when": START + pd.to_timedelta(np.round(seconds, 3), unit="s"),
+            "amount": rng.lognormal(3.0, 1.0, n),
+            "constant": 3.25,
+        }
+    )
+    frame.loc[1:, "card"] = frame["card"][1:].where(rng.random(n - 1) < 0.9)
+    frame.loc[1:, "amount"] = frame["amount"][1:].where(rng.random(n - 1) < 0.9)
+    frame.loc[1:, "when"] = frame["when"][1:].where(rng.random(n - 1) < 0.95)
+    frame["when"] = frame["when"].astype("datetime64[us]")
+    return frame, np.array(LABELS)[rng.integers(2, size=n)]
+
+
+def seconds_of(frame):
+    micros = frame["when"].to_numpy().astype("datetime64[us]").astype(np.int64)
+    return np.where(frame["when"].isna(), np.nan, micros / 1e6)
+
+
+def naive(keys, times, all_units, values, targets, n_places=2**18, scales=None):
+    """Return the features of rows by a single key, each label right after its row."""
+    history = NaiveHistory(n_places, values.shape[1], targets.shape[1])
+    scales = np.ones(len(times)) if scales is None else scales
+    rows = zip(keys, times, all_units, values, targets, scales, strict=True)
+    found = []
+    for key, t, unit, x, y, scale in rows:
+        found.append(history.features(key, t, unit, x, scale))
+        history.add(key, t, unit, x)
+        history.add_label(key, y)
+    return np.array(found)
+
+
+def added(history, Z):
+    """Return the columns that were added to a frame."""
+    return Z.iloc[:, history.n_features_in_ :].to_numpy(float)
+
+
+def numbers_only(frame):
+    """Return the columns of a frame of events as numbers."""
+    X = np.column_stack([pd.factorize(frame["card"])[0], seconds_of(frame)])
+    return np.column_stack([X, frame[["amount", "constant"]]])
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("n_places", [2**18, 3])
+def test_against_plain_python(n_places, engine):
+    frame, y = events()
+    keys = ["card", ("shop", "hour"), ()]
+    history = OnlineHistory(keys, "when", n_hashed=n_places)
+    Z = history.partial_fit_transform(frame, y, classes=LABELS)
+    hours = frame["when"].dt.hour.astype(object).where(frame["when"].notna(), None)
+    of_rows = [
+        [*frame["card"].astype(object).where(frame["card"].notna(), None)],
+        [*zip(frame["shop"], hours, strict=True)],
+        [()] * len(frame),
+    ]
+    t, y = in_order(seconds_of(frame)), (y == "yes")[:, np.newaxis].astype(float)
+    values = frame[["amount", "constant"]].to_numpy()
+    expected = np.hstack(
+        [naive(each, t, [60.0] * len(t), values, y, n_places) for each in of_rows]
+    )
+    expected[0] = np.nan_to_num(expected[0])
+    assert_allclose(added(history, Z), expected, rtol=1e-9, atol=1e-11)
+    rest = Z.iloc[:, : history.n_features_in_]
+    pd.testing.assert_frame_equal(rest, frame)
+
+
+@pytest.mark.parametrize("n", [40, 150])
+def test_times_that_are_numbers(n, engine):
+    frame, y = events(n)
+    X, y = numbers_only(frame), (y == "yes").astype(float)
+    history = OnlineHistory([0], 1)
+    Z = history.partial_fit_transform(X, y)[:, 4:]
+    t = in_order(X[:, 1])
+    unit = units(t)
+    args = t, unit, X[:, 2:], y[:, np.newaxis], 2**18, unit
+    assert_allclose(Z, np.nan_to_num(naive(X[:, 0], *args)), rtol=1e-9, atol=1e-11)
+    row = np.array([X[3, 0], t[-1] + 77.0, 30.0, 2.0])
+    again = clone(history).partial_fit(X, y).partial_fit_transform(row[np.newaxis], [1])
+    assert_array_equal(history.transform(row[np.newaxis]), again)
+
+
+def test_without_a_time_rows_are_equally_far_apart(engine):
+    frame, y = events(60)
+    X, y = numbers_only(frame)[:, [0, 2]], (y == "yes").astype(float)
+    Z = OnlineHistory([0]).partial_fit_transform(X, y)[:, 2:]
+    args = range(60), [1.0] * 60, X[:, 1:], y[:, np.newaxis]
+    assert_allclose(Z, np.nan_to_num(naive(X[:, 0], *args)), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("n_hashed", [2**18, 5])
+@pytest.mark.parametrize("size", [1, 7, 64])
+def test_labels_come_late(size, n_hashed, engine):
+    """Rows and labels apart, in chunks, as one by one."""
+    frame, y = events()
+    history = OnlineHistory(["card", ()], "when", n_hashed=n_hashed)
+    history.partial_fit(frame[:1], y[:1], classes=LABELS)
+    single, in_chunks = history, deepcopy(history)
+    expected, found, delay = [], [], 20
+    for r in range(1, 129, size):
+        rows = range(r, r + size)
+        for i in rows:
+            expected.append(single.observe_transform(frame[i : i + 1]))
+        known = frame.iloc[r : r + size]
+        Z = in_chunks.transform(known[:1])
+        found.append(in_chunks.observe_transform(known))
+        pd.testing.assert_frame_equal(Z, found[-1][:1])
+        late = slice(max(r - delay, 1), max(r - delay + size, 1))
+        if late.stop > late.start:
+            for i in range(late.start, late.stop):
+                single.learn_labels(frame[i : i + 1], y[i : i + 1])
+            in_chunks.learn_labels(frame[late], y[late])
+    pd.testing.assert_frame_equal(pd.concat(found), pd.concat(expected))
+    assert_identical(in_chunks._histories[0], single._histories[0])
+
+
+def test_learning_a_row_is_observing_it_and_then_its_label(engine):
+    frame, y = events(80)
+    one, two = OnlineHistory(time="when"), OnlineHistory(time="when")
+    one.partial_fit(frame[:1], y[:1], classes=LABELS)
+    two.partial_fit(frame[:1], y[:1], classes=LABELS)
+    Z = one.partial_fit_transform(frame[1:], y[1:])
+    for r in range(1, 80):
+        row, label = frame[r : r + 1], y[r : r + 1]
+        asked = two.transform(row)
+        pd.testing.assert_frame_equal(asked, Z[r - 1 : r])
+        pd.testing.assert_frame_equal(two.observe_transform(row), asked)
+        two.learn_labels(row, label)
+    assert pickle.dumps(one._histories) == pickle.dumps(two._histories)
+
+
+def test_labels_of_forgotten_keys_are_left_out(engine):
+    rows = [{"card": each, "x": 1.0} for each in "abc"]
+    history = OnlineHistory(["card"], n_hashed=2).observe(rows)
+    history.learn_labels(rows[:2], [5.0, 7.0])
+    (a, b, _), name = history.transform(rows), "card_target_last"
+    assert (a[name], a["card_count"], b[name]) == (None, 0.0, 7.0)
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("keys", [None, ["card", ("card", "shop", "weekday")]])
+def test_engines_agree_to_the_last_bit(keys):
+    pytest.importorskip("numba", reason="numba is not installed")
+    frame, y = events()
+    found = []
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            history = OnlineHistory(keys, "when", n_hashed=6)
+            Z = history.partial_fit_transform(frame, y, classes=LABELS)
+            history.learn_labels(frame[:30], y[:30])
+            found.append((Z.iloc[:, 5:].to_numpy().tobytes(), history._histories))
+    assert found[0][0] == found[1][0]
+    assert_identical(found[1][1], found[0][1])
+
+
+@seeds
+@pytest.mark.cases(3)
+def test_units_of_powers_of_two(seed, engine):
+    frame, y = events(70, seed)
+    frame = frame[["card", "amount", "constant"]].assign(t=np.arange(70.0) ** 1.5)
+    exponent = int(np.random.default_rng(seed).integers(-300, 300))
+    of_amount, of_time = 2.0**exponent, 2.0 ** (exponent // 2)
+    scaled = frame.assign(amount=of_amount * frame["amount"], t=of_time * frame["t"])
+    history = OnlineHistory(time="t")
+    Z = history.fit_transform(frame, y, classes=LABELS)
+    other = history.fit_transform(scaled, y, classes=LABELS)
+    for name in Z.columns[4:]:
+        moves = "_amount_" in name and "ratio" not in name
+        factor = of_amount if moves else 1.0
+        assert_array_equal(other[name].to_numpy(), factor * Z[name].to_numpy(), name)
+
+
+# Rows of all libraries.
+
+
+def test_frames_of_all_libraries(engine):
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    frame, y = events(40)
+    y = (y == "yes").astype(float)
+    arrow = pa.Table.from_pandas(frame)
+    batch = arrow.combine_chunks().to_batches()[0]
+    expected = OnlineHistory(time="when").fit_transform(frame, y)
+    for X in arrow, batch, polars.from_arrow(arrow):
+        history = OnlineHistory(time="when")
+        Z = history.fit_transform(X, y)
+        assert type(Z) is type(X)
+        as_frame = Z.to_pandas()
+        assert [*as_frame.columns] == [*expected.columns]
+        assert_array_equal(added(history, as_frame), added(history, expected))
+    assert polars.from_arrow(arrow).columns == [*frame.columns]
+    assert Z["all_since_last"].null_count() == 0  # the first row has 0
+    assert Z["card_amount_last"].null_count() > 0
+
+
+def test_rows_that_are_dicts(engine):
+    frame, y = events(40)
+    y = (y == "yes").astype(float)
+    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    rows = [
+        {**row, "when": row["when"] and row["when"].to_pydatetime()} for row in records
+    ]
+    expected = OnlineHistory(["card", ("shop", "hour"), ()], "when")
+    Z = expected.fit_transform(frame, y)
+    names = expected.get_feature_names_out()[5:].tolist()
+    values = Z[names].astype(object).where(Z[names].notna(), None).to_numpy().tolist()
+    found = clone(expected).fit_transform(rows, y)
+    assert [[each[name] for name in names] for each in found] == values
+    assert [*found[0]] == [*expected.get_feature_names_out()]
+    assert {*rows[0]} == {*frame.columns}  # which did not change
+    model = make_online_pipeline(clone(expected), ScInOLRegressorOfRows())
+    for row, z, label in zip(rows, found, y, strict=True):
+        model.partial_fit([row], [label])
+        assert model[-1].rows == [z]
+
+
+class ScInOLRegressorOfRows(ScInOLRegressor):
+    """Remembers the rows that it was given."""
+
+    def partial_fit(self, X, y, **options):
+        self.rows = X
+        return self
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
+@pytest.mark.parametrize("keys", [["card", ("shop", "weekday", "month", "day")], None])
+def test_single_rows_as_in_chunks(keys, learner, engine):
+    frame, y = events(60 if isinstance(learner, ScInOLClassifier) else 12)
+    dicts = [
+        {name: None if value is pd.NaT else value for name, value in row.items()}
+        for row in frame.to_dict("records")
+    ]
+    rows = [
+        {**row, "when": row["when"] and row["when"].to_pydatetime()} for row in dicts
+    ]
+    model = make_online_pipeline(
+        OnlineHistory(keys, "when", n_hashed=4),
+        TableEncoder(n_hashed=64),
+        clone(learner),
+    )
+    chunk, one = clone(model), model.row_by_row(classes=LABELS)
+    given = {"classes": LABELS, "method": "predict_proba"}
+    expected = chunk.partial_fit_predict(rows, y, **given)
+    said = [
+        one.predict_learn_one(x, label, method="predict_proba")
+        for x, label in zip(rows, y, strict=True)
+    ]
+    is_exact = isinstance(learner, ScInOLClassifier)
+    tolerance = {"rtol": 0.0 if is_exact else 1e-9}
+    assert_allclose(np.array(said), expected, **tolerance)
+    assert_identical(model[0]._histories[0], chunk[0]._histories[0])
+    asked, alone = model.predict_proba(rows[7:8])[0], one.predict_proba_one(rows[7])
+    assert_allclose(alone, asked, **tolerance)
+
+
+def test_arrays_before_any_learner(engine):
+    frame, y = events(60)
+    X = numbers_only(frame)
+    X[np.isnan(X)] = 0.0
+    model = make_online_pipeline(OnlineHistory([0, ()], 1), ScInOLClassifier())
+    one = clone(model).row_by_row(classes=LABELS)
+    said = model.partial_fit_predict(X, y, classes=LABELS)
+    assert [one.predict_learn_one(*row) for row in zip(X, y, strict=True)] == [*said]
+    assert model[0].get_feature_names_out()[4:8].tolist() == [
+        *("x0_count", "x0_since_last", "x0_count_1", "x0_count_60")
+    ]
+
+
+# Columns, names and parameters.
+
+
+def test_names():
+    frame, _ = events(20)
+    y = np.array(["u", "v", "w"])[np.arange(20) % 3]
+    history = OnlineHistory([("shop", "hour"), ()], "when", values=["amount"])
+    history.fit(frame, y, classes=["u", "v", "w"])
+    names = history.get_feature_names_out()
+    assert names[:5].tolist() == [*frame.columns]
+    assert names[5:11].tolist() == [
+        *("shop_hour_count", "shop_hour_since_last", "shop_hour_count_1min"),
+        *("shop_hour_count_1h", "shop_hour_count_1d", "shop_hour_count_1w"),
+    ]
+    assert names[11:18].tolist() == [
+        f"shop_hour_amount_{each}"
+        for each in (
+            *("last", "mean_4", "difference_4", "ratio_4"),
+            *("mean_32", "difference_32", "ratio_32"),
+        )
+    ]
+    assert names[18:26].tolist() == [
+        f"shop_hour_target_{each}_{label}"
+        for label in "vw"
+        for each in ("last", "mean_2", "mean_8", "mean_64")
+    ]
+    assert names[26] == "all_count"
+    assert [*history.transform(frame).columns] == names.tolist()
+    taken = frame.rename(columns={"constant": "shop_count"})
+    assert "shop_count_2" in OnlineHistory(["shop"]).fit(taken).get_feature_names_out()
+
+
+def test_columns_by_default():
+    frame, y = events(20)
+    history = OnlineHistory(time="when").fit(frame.assign(ok=True), y == "yes")
+    assert history.keys_ == [("card",), ("shop",), ()]
+    assert history.values_ == ["amount", "constant"]
+    history = OnlineHistory(["amount"], target=False).fit(frame, y)
+    assert (history.keys_, history.values_) == ([("amount",)], ["constant"])
+    assert not any("target" in name for name in history.get_feature_names_out())
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"keys": ["card", "bank"]}, r"keys has unknown columns: \['bank'\]"),
+        ({"keys": [0]}, r"keys has unknown columns: \['x0'\]"),
+        ({"values": ["price"]}, r"values has unknown columns: \['price'\]"),
+        ({"time": "at"}, "time is not one of the columns: 'at'"),
+        ({"keys": ["card", ("card",)]}, "keys must not be repeated"),
+        ({"keys": [("card", "card")]}, "must not be repeated"),
+        ({"keys": ["hour"]}, r"keys has unknown columns: \['hour'\]"),
+        ({"keys": ["hour"], "time": "amount"}, "needs a time column of dates"),
+        ({"time": "card"}, "'c.' is not a date"),
+        ({"time": "empty"}, "'empty' has no value in the first rows"),
+        ({"time": "ok"}, "must have dates or numbers, got booleans"),
+        ({"values": ["card"]}, "could not convert string to float"),
+        ({"n_hashed": 0}, "The 'n_hashed' parameter of"),
+        ({"keys": "card"}, "The 'keys' parameter of"),
+        ({"target": 2}, "The 'target' parameter of"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    frame, y = events(20)
+    history = OnlineHistory(**parameters)
+    with pytest.raises(ValueError, match=message):
+        history.partial_fit(frame.assign(ok=True, empty=None), y)
+    with pytest.raises(NotFittedError):
+        history.transform(frame)
+    with pytest.raises(NotFittedError):
+        history.learn_labels(frame, y)
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"amount": np.inf}, "'amount' contains infinity"),
+        ({"amount": "many"}, "could not convert string"),
+        ({"when": "soon"}, "'soon' is not a date"),
+        ({"when": 3.0}, "is not a date|expected dates"),
+        ({"shop": [1, 2]}, "cannot be read"),
+        ({"label": np.nan}, "Input y contains NaN"),
+    ],
+)
+def test_bad_rows_change_nothing(bad, message, engine):
+    frame, y = events(60)
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    y = (y == "yes").astype(float)
+    model = make_online_pipeline(
+        OnlineHistory(time="when", n_hashed=4), TableEncoder(), ScInOLRegressor()
+    )
+    model.partial_fit(rows[:40], y[:40])
+    history, one, before = model[0], model.row_by_row(), pickle.dumps(model[0])
+    label = bad.get("label", 1.0)
+    row = {**rows[40], **{name: bad[name] for name in bad if name != "label"}}
+    for learn in (
+        lambda: one.learn_one(row, label),
+        lambda: model.partial_fit([*rows[41:50], row], [*y[41:50], label]),
+        lambda: history.partial_fit_transform([*rows[41:50], row], [*y[41:50], label]),
+        lambda: history.learn_labels([*rows[41:50], row], [*y[41:50], label]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn()
+        assert pickle.dumps(history) == before
+    if "label" not in bad:
+        with pytest.raises(ValueError, match=message):
+            history.observe([*rows[41:50], row])
+    one.learn_one(rows[40], 1.0)
+    assert pickle.dumps(history) != before
+
+
+def test_frames_have_the_columns_of_the_first(engine):
+    frame, y = events(20)
+    history = OnlineHistory(time="when").fit(frame, y)
+    for other in frame.drop(columns="shop"), frame.assign(more=1.0):
+        with pytest.raises(ValueError, match="The feature names should match"):
+            history.transform(other)
+    assert history.transform([{"card": "c1", "more": 1}])[0]["more"] == 1
+
+
+def test_a_last_step_that_fails_restores_the_history(engine):
+    frame, y = events(60)
+    model = make_online_pipeline(
+        OnlineHistory(time="when", n_hashed=4), TableEncoder(), ScInOLClassifier()
+    )
+    model.partial_fit(frame[:30], y[:30], classes=LABELS)
+    for grown in range(30, 60, 10):
+        before = pickle.dumps(model[0])
+        chunk = frame[grown : grown + 10]
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.partial_fit(chunk, y[:10], sample_weight=[-1.0] * 10)
+        assert pickle.dumps(model[0]) == before
+        model.partial_fit(chunk, y[grown : grown + 10])
+        whole = clone(model[0]).partial_fit(
+            frame[: grown + 10], y[: grown + 10], classes=LABELS
+        )
+        assert_identical(model[0]._histories[0], whole._histories[0])
+
+
+def test_merging_is_refused():
+    frame, y = events(20)
+    shards = [OnlineHistory(time="when").fit(frame, y) for _ in range(2)]
+    with pytest.raises(ValueError, match="OnlineHistory cannot be merged"):
+        merge(shards)
+    merge(shards[:1])
+
+
+def test_weights_of_0_leave_labels_out(engine):
+    frame, y = events(20)
+    model = make_online_pipeline(
+        OnlineHistory([()]), TableEncoder(), ScInOLClassifier()
+    )
+    c = np.arange(20) % 2
+    model.partial_fit(frame, y, classes=LABELS, sample_weight=c)
+    labels = model[0]._histories[0].labels
+    assert labels[0, 0] == 10.0
+    assert labels[0, 1] == (y[19] == "yes")
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("delay", ["3h", "1d"])
+@pytest.mark.parametrize("n_hashed", [2**18, 4])
+def test_late_labels_in_between(n_hashed, delay, engine):
+    """Chunks, in which labels come in between, are learned as row by row."""
+    frame, y = events(70)
+    frame["when"] = frame["when"].ffill()
+    frame = frame.sort_values("when", ignore_index=True)
+    steps = OnlineHistory(time="when", n_hashed=n_hashed), TableEncoder(n_hashed=64)
+    model = make_online_pipeline(*steps, ScInOLClassifier())
+    model.partial_fit(frame[:20], y[:20], classes=LABELS)
+    by_row = deepcopy(model)
+    result = progressive_validation(
+        model,
+        [(frame[20:47], y[20:47]), (frame[47:], y[47:])],
+        metrics="neg_log_loss",
+        time="when",
+        delay=delay,
+    )
+    late, waiting, loss = by_row.row_by_row().with_late_labels(), {}, 0.0
+
+    def learn(key):
+        late.learn_one(key, y[key])
+        return -np.log(waiting.pop(key)[LABELS.index(y[key])])
+
+    for r in range(20, 70):
+        for key in [*waiting]:
+            if frame["when"][key] + pd.Timedelta(delay) <= frame["when"][r]:
+                loss += learn(key)
+        waiting[r] = late.predict_proba_one(frame[r : r + 1], r)
+    loss += sum(map(learn, [*waiting]))
+    assert_allclose(-50 * result.scores["neg_log_loss"], loss, rtol=1e-9)
+    assert_identical(model[0]._histories, by_row[0]._histories)
+
+
+def test_late_labels_in_between_are_undone(engine):
+    frame, y = events(120)
+    history = OnlineHistory(time="when", n_hashed=4).fit(frame[:60], y[:60])
+    before = pickle.dumps(history)
+    undo = checkpoint(history)
+    order = np.random.default_rng(0).permutation(np.arange(120) < 60)
+    targets = Targets(y[:60], LABELS, None, True)
+    history._follow(frame[60:], frame[:60], targets, order)
+    assert pickle.dumps(history) != before
+    undo()
+    assert pickle.dumps(history) == before
+    history._follow(frame[60:], frame[:60], targets, order)
+
+
+def test_memory_is_as_documented():
+    """Bytes of each place, when all are used."""
+    X = np.column_stack([np.arange(3000.0) % 2048, np.ones(3000), np.ones(3000)])
+    history = OnlineHistory([0], n_hashed=1024).fit(X, np.ones(3000))._histories[0]
+    arrays = [getattr(history, name) for name in history._undone]
+    arrays += [each for each in history._index if isinstance(each, np.ndarray)]
+    assert sum(each.nbytes for each in arrays) == 1024 * (84 + 48 * 2 + 32 * 1)
+
+
+# Hostile times and keys.
+
+TIMES = st.one_of(
+    st.none(),
+    st.datetimes(dt.datetime(1700, 1, 1), dt.datetime(2262, 1, 1)),
+    st.datetimes(
+        dt.datetime(2020, 1, 1),
+        dt.datetime(2020, 1, 2),
+        timezones=st.sampled_from([dt.UTC, dt.timezone(dt.timedelta(hours=-5))]),
+    ),
+    st.dates(dt.date(2020, 1, 1), dt.date(2020, 1, 2)),
+    st.sampled_from(["2020-01-01", "2020-01-01T10:00:00+02:00", ""]),
+)
+NUMBERS = st.one_of(
+    st.none(),
+    st.floats(allow_infinity=False),
+    st.integers(-3, 3).map(float),
+    st.sampled_from([1e308, -1e308, 5e-324, 0.0]),
+)
+KEYS = st.one_of(st.none(), st.text(max_size=2), st.integers(0, 30), st.booleans())
+
+
+def check_rows(first, rows, n_hashed, size):
+    """Check chunks, single rows, copies and invariants on hostile rows."""
+    rows = [{"t": first, "k": "a", "x": 1.0}, *rows]
+    y = np.arange(len(rows)) % 2.0
+    history = OnlineHistory(
+        ["k", ()], "t", values=["x"], n_hashed=n_hashed, target=True
+    )
+    with config_context(engine="numpy"):
+        whole = clone(history).partial_fit_transform(rows, y)
+        found = history.partial_fit_transform(rows[:1], y[:1])
+        for start in range(1, len(rows), size):
+            chunk = slice(start, start + size)
+            before = pickle.dumps(history)
+            asked = history.transform(rows[start : start + 1])
+            assert pickle.dumps(history) == before
+            assert asked == whole[start : start + 1]
+            alone = history._transform_row(rows[start])
+            assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
+            found += history.partial_fit_transform(rows[chunk], y[chunk])
+            history = pickle.loads(pickle.dumps(history))
+            for part in history, history._clock, *history._histories:
+                name = "invariants" if part is not history else "_invariants"
+                assert all(np.all(holds) for _, holds in getattr(part, name)())
+    assert found == whole
+    numbers = [z for row in whole for name, z in row.items() if name not in "tkx"]
+    assert np.isfinite([z for z in numbers if z is not None]).all()
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.fixed_dictionaries({"t": TIMES, "k": KEYS, "x": NUMBERS}), max_size=12),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+def test_any_dates_and_keys(rows, n_hashed, size):
+    check_rows(dt.date(2020, 1, 1), rows, n_hashed, size)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(
+        st.fixed_dictionaries({"t": NUMBERS, "k": KEYS, "x": NUMBERS}), max_size=12
+    ),
+    st.integers(1, 4),
+    st.integers(1, 5),
+)
+def test_any_numbers_and_keys(rows, n_hashed, size):
+    check_rows(0.0, rows, n_hashed, size)
+
+
+def test_many_more_keys_than_places(engine):
+    """Keys of the last rows are known, whatever came before."""
+    rng = np.random.default_rng(0)
+    keys = rng.integers(400, size=1500)
+    X = np.column_stack([keys, rng.normal(size=1500)])
+    history = OnlineHistory([0], n_hashed=37, target=False)
+    Z = history.partial_fit_transform(X)
+    expected, known = [], {}
+    for key in keys.tolist():
+        count = known.pop(key, 0)
+        expected.append(count)
+        if len(known) == 37:
+            del known[next(iter(known))]
+        known[key] = count + 1
+    assert_allclose(np.expm1(Z[:, 2]), expected, atol=1e-9)
+    assert len(history._histories[0].keys) == 37

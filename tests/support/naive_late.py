@@ -1,0 +1,129 @@
+"""Slow reference of a mixture whose labels come late, in plain Python.
+
+Weights, pools and the scale of errors are those of the other references. Here is only
+in what order they are asked and told: a row is served by all that was learned before it
+came; when its label comes, all learn from what it was served.
+"""
+
+import numpy as np
+
+from .naive import AbsoluteError, Logistic, Separate
+from .naive_hedge import FixedShare, clip_limits
+from .naive_pools import POOLS, ClassPool, log_probabilities, pools_of_scores
+
+
+class LateClasses:
+    """Mixture of log probabilities, of shape (n_experts, n_classes) for a row."""
+
+    def __init__(self, n_experts, n_classes):
+        self.hedge, self.levels = FixedShare(n_experts, 1), FixedShare(6, 1)
+        self.total, self.weights = 0.0, []
+        self.n_classes = n_classes
+        n = n_experts + 1
+        if n_classes > 2:
+            self.pools = [ClassPool(n, *each) for each in POOLS]
+        else:
+            self.pools = pools_of_scores(Separate(Logistic()), n, 1)
+
+    def ask(self, pool, F):
+        if self.n_classes > 2:
+            return pool.learn(F, 0, 0.0)
+        (score,) = pool.predict(F[1] - F[0], 1.0)
+        return 1.0 / (1.0 + np.exp([score, -score]))
+
+    def serve(self, said):
+        first = floats(self.hedge.weights()) @ np.exp(said)
+        F = log_probabilities(np.exp([np.log(first), *said])).T
+        pooled = [self.ask(pool, F) for pool in self.pools]
+        of_levels = np.array([first] * 3 + pooled)
+        mixed = floats(self.levels.weights()) @ of_levels
+        return {
+            "said": said,
+            "F": F,
+            "of_levels": of_levels,
+            "answer": np.log(mixed),
+            **weights_before(self),
+        }
+
+    def learn(self, served, y, c):
+        self.hedge.update(-served["said"][:, y], c, served["hedge"])
+        self.weights.append(c)
+        for pool in self.pools:
+            relative = c / np.mean(self.weights)
+            if self.n_classes > 2:
+                pool.learn(served["F"], y, relative)
+            else:
+                f = served["F"][1] - served["F"][0]
+                pool.learn(f, [2.0 * y - 1.0], relative)
+        losses = -np.log(served["of_levels"][:, y])
+        # Rounding must not decide which is the best where losses are equal.
+        losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
+        self.levels.update(losses, c, served["levels"])
+        self.total += -c * served["answer"][y]
+
+
+class LateNumbers:
+    """Mixture of predictions under absolute errors, (n_experts,) for a row."""
+
+    def __init__(self, n_experts):
+        self.hedge, self.levels = FixedShare(n_experts), FixedShare(6)
+        self.pools = pools_of_scores(Separate(AbsoluteError()), n_experts, 0)
+        self.total, self.targets, self.errors, self.weights = 0.0, [], [], []
+
+    def deviation(self):
+        if not self.errors:
+            return 0.0
+        mean = np.average(self.errors, weights=self.weights)
+        squares = (np.array(self.errors) - mean) ** 2
+        return np.sqrt(np.average(squares, weights=self.weights))
+
+    def differences(self, said, first, deviation):
+        # Rounding is no difference.
+        differ = ~np.isclose(said, first, rtol=1e-12, atol=0.0) & (deviation > 0)
+        return np.where(differ, said - first, 0.0) / (deviation or 1.0)
+
+    def serve(self, said):
+        limits, deviation = clip_limits(self.targets), self.deviation()
+        said = np.clip(said, *limits)
+        first = floats(self.hedge.weights()) @ said
+        x, of_levels = self.differences(said, first, deviation), [first] * 3
+        for pool in self.pools:
+            (p,) = pool.predict(x, 1.0)
+            of_levels.append(first + deviation * p)
+        of_levels = np.clip(of_levels, *limits)
+        answer = floats(self.levels.weights()) @ of_levels
+        return {
+            "said": said,
+            "first": first,
+            "of_levels": of_levels,
+            "answer": answer,
+            **weights_before(self),
+        }
+
+    def learn(self, served, y, c):
+        said, first = served["said"], served["first"]
+        self.hedge.update(np.abs(said - y), c, served["hedge"])
+        deviation = self.deviation()
+        x = self.differences(said, first, deviation)
+        self.errors.append(y - first if self.errors else 0.0)
+        self.weights.append(c)
+        self.targets.append(y)
+        for pool in self.pools:
+            if deviation > 0:
+                pool.learn(x, [(y - first) / deviation], c / np.mean(self.weights))
+        losses = np.abs(served["of_levels"] - y)
+        losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
+        self.levels.update(losses, c, served["levels"])
+        self.total += c * abs(served["answer"] - y)
+
+
+def weights_before(mixture):
+    """The weights of all shares, by which a row is served."""
+    return {
+        name: [list(w) for w in getattr(mixture, name).w]
+        for name in ("hedge", "levels")
+    }
+
+
+def floats(numbers):
+    return np.array([float(number) for number in numbers])
