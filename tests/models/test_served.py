@@ -24,7 +24,7 @@ def learned(estimator):
     if not hasattr(estimator, "estimator_"):
         return comparisons.learned(estimator)
     states = [(each.sizes, each.ends, each.sums) for each in estimator._outputs]
-    return [learned(estimator.estimator_), states]
+    return [estimator.cumulative_loss_, states]
 
 
 CHUNKS = [slice(start, start + 6) for start in range(6, N_ROWS, 6)]

@@ -132,7 +132,7 @@ def test_errors_change_nothing(kind):
     if step._wants_targets(None):
         with pytest.raises(ValueError, match="inconsistent numbers"):
             step.learn_labels(X[:3], y[:2])
-    with pytest.raises(ValueError, match="0 sample|2D array"):
+    with pytest.raises(ValueError, match=r"0 sample|2D array"):
         step.observe(X[:0])
     with pytest.raises((ValueError, TypeError)):
         step.observe_transform([{"other": 1}])
