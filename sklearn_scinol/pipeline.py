@@ -95,8 +95,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
 
     :meth:`partial_fit` takes the next rows of the stream through the steps: each
     transformer that has `partial_fit` learns the features and then transforms them, and
-    the last step learns the result. Steps before it get no labels, but for those of
-    this package that learn the label of a row after they have transformed it: so
+    the last step learns the result. Steps before it get no labels, but for those with
+    `learn_labels`, which learn the label of a row after they have transformed it: so
     :meth:`partial_fit_predict` predicts each row before its label is used. All else is
     as in scikit-learn.
 
@@ -352,7 +352,8 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         -------
         rows : RowByRow
             With methods `learn_one`, `predict_one`, `predict_learn_one`,
-            `predict_proba_one` and `decision_function_one`, of rows as the first step
+            `predict_proba_one`, `decision_function_one`, `observe_one` and
+            `with_late_labels`, of rows as the first step
             takes them: dicts, arrays or sequences. The steps learn each row as by
             :meth:`partial_fit`, to the last bit, or if one fails none does.
 

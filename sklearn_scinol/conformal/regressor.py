@@ -375,7 +375,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             return *self._predict_inner(X), None
         with self._recorded_deviations() as recorded:
             predictions, inner = self.estimator_._serve(X)
-        return predictions, np.concatenate(recorded) if recorded else None, inner
+        if not recorded:
+            return predictions, None, inner
+        # A session predicts a power of two of rows.
+        return predictions, np.concatenate(recorded)[: len(predictions)], inner
 
     def _parts_of(self, X, predictions, deviations, *, exactly=False):
         n_outputs = len(self._outputs)

@@ -37,10 +37,10 @@ class LateLabels:
       sets are those of the predictions that were made when the row came.
 
     An estimator alone learns nothing when a row comes. A row that was only kept counts
-    with the predictions of the time when its label comes.
+    with what would have been predicted.
 
     Before anything is learned a row is stored as it is. Once the first label has come,
-    and the row with it is learned, the rows stored by then are observed in their order.
+    and the row with it is learned, the rows stored by then come in their order.
 
     A label may never come. So at most `max_waiting` rows wait: one more drops the
     oldest, which is not learned. If no label is a label as well, as no complaint within
@@ -157,7 +157,7 @@ class LateLabels:
         return self._predict("predict_set", x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
-        """Let a row wait until its label comes, without predicting it.
+        """Let a row wait until its label comes, without a prediction to the caller.
 
         Parameters
         ----------
@@ -171,13 +171,13 @@ class LateLabels:
         Raises
         ------
         ValueError
-            If the row is not usable. It does not wait. Before anything is learned, and
-            by an estimator alone, values are checked when the row is learned.
+            If the row is not usable. It does not wait. Before anything is learned, rows
+            are checked when they are learned.
         """
         if isinstance(x, Waiting):
             self._keep(x, key)
         elif self._is_fitted:
-            self._come(_copied(x), key, None)
+            self._come(_copied(x), key, "predict")
         else:
             with locks_of(self).state:
                 self._keep(_copied(x), key)
@@ -250,7 +250,7 @@ class LateLabels:
         return self._come(_copied(x), key, method)
 
     def _come(self, x, key, method):
-        """Predict a row if there is a method, and let it wait; observe it before."""
+        """Predict a row, and let it wait; observe it before."""
         hash(key)
         if not self.rows._observes:
             prediction, waiting = self.rows._come(x, method)
@@ -279,11 +279,11 @@ class LateLabels:
             return
         for key in [key for key in self._waiting if key in self._early]:
             rollbacks, x = list[Any](), self._waiting[key]
-            estimator, row = self.rows.estimator, (self.rows._come, x, None)
+            estimator, row = self.rows.estimator, (self.rows._come, x, "predict")
             try:
                 _, waiting = learn_as_last_step(estimator, rollbacks, *row)
                 self._waiting[key] = waiting
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, AttributeError):
                 pass
             except BaseException:
                 if self._waiting[key] is x:

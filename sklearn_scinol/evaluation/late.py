@@ -302,12 +302,15 @@ class DelayedEstimator:
         return ends.min(initial=len(order))
 
     def _learn_first(self, number):
-        """Learn the first row, then observe the rows that came before its label."""
+        """Learn the first row; then the rows come that came before its label.
+
+        They are predicted, not to be scored, but for the losses that decide later.
+        """
         blocks, learner = self._take(np.array([number])), self.learner
         (block,) = blocks
         self._labels = block.y
         learner.learn(block.X, block.y, block.sample_weight)
-        self._store.observe(lambda X: learner.predictor._come(X, None)[1])
+        self._store.observe(lambda X: learner.predictor._come(X, learner.methods)[1])
         return blocks
 
     def _process_part(self, chunk, numbers, is_label):

@@ -190,12 +190,12 @@ def test_every_kind_of_model(kind, engine):
     compare(found[0][2], plain.cumulative_loss_)
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("last", [ScInOLClassifier(), HedgeClassifier()], ids=str)
-@pytest.mark.parametrize("size", [1, 13, 120])
+@pytest.mark.parametrize("size", [1, 13, 80])
 def test_tables(size, last, engine):
     """Dicts, as a service would predict and learn them."""
-    rows, (_, y) = table(120), data(120)
+    rows, (_, y) = table(80), data(80)
     model = make_online_pipeline(TableEncoder(n_hashed=200), last)
     plain, delayed = clone(model), clone(model)
     expected = plainly(plain, rows, y, 15, "predict_proba", classes=[0, 1])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.base import BaseEstimator, ClassifierMixin
 from support.comparisons import assert_close
 from support.naive_late import LateClasses, LateNumbers, floats
 from support.registry import seeds
@@ -153,3 +154,41 @@ def test_agrees_with_reference(n_outputs, classifies, weighted, seed, engine):
     assert_allclose(model.cumulative_loss_, sum(totals), rtol=1e-8)
     with pytest.raises(AttributeError, match="labels that come before the next row"):
         model.regret_bound()
+
+
+class Script(ClassifierMixin, BaseEstimator):
+    """Predicts the probability in a column."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def partial_fit(self, X, y, classes=None):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X):
+        p = X[:, self.column]
+        return np.column_stack([1.0 - p, p])
+
+
+@seeds
+@pytest.mark.parametrize("delay", [1, 9])
+def test_bound_with_late_labels(delay, seed, engine):
+    """Experts who are better by turns, as long as labels are late, or at random."""
+    rng = np.random.default_rng(seed)
+    turns = np.arange(120) // (delay + 1) % 2 if seed % 2 else rng.integers(2, size=120)
+    far = rng.uniform(0.02, 0.45)
+    X = np.where(turns[:, np.newaxis] == [0, 1], 1.0 - far, far)
+    y, experts = np.ones(120, int), [("a", Script(0)), ("b", Script(1))]
+    model = HedgeClassifier(experts, exclude=["pools"])
+    model.partial_fit([[0.5, 0.5]], [1], classes=[0, 1])
+    served = [model._serve(X[t : t + 1])[1] for t in range(delay)]
+    for t in range(delay, len(X) + delay):
+        if t < len(X):
+            served.append(model._serve(X[t : t + 1])[1])
+        row = slice(t - delay, t - delay + 1)
+        model._partial_fit(X[row], y[row], None, served=served.pop(0))
+    ranges = np.abs(np.diff(np.log(X), axis=1))[:, 0]
+    late = sum(ranges[max(t - delay, 0) : t].sum() for t in range(len(X)))
+    regret = model.cumulative_loss_ - model.expert_losses_.min()
+    assert regret <= np.log(10) + 2.0 * late + 1e-9

@@ -19,6 +19,8 @@ from sklearn_scinol.preprocessing import (
     RandomFourierFeatures,
     TableEncoder,
 )
+from sklearn_scinol.preprocessing.stream import StreamTransformer
+from sklearn_scinol.tables.dense import Targets
 
 N, PAIRS = 90, [("city", "flag")]
 
@@ -71,7 +73,7 @@ def classes_of(y):
     return {} if y.dtype.kind == "f" else {"classes": ["no", "so", "yes"]}
 
 
-@pytest.mark.cases(24)
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("of", TARGETS)
 @pytest.mark.parametrize("kind", STEPS)
 def test_rows_then_labels(kind, of, engine):
@@ -94,7 +96,7 @@ def test_rows_then_labels(kind, of, engine):
     assert_identical(state(one), state(whole))
 
 
-@pytest.mark.cases(24)
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("late", [1, 7, 40])
 @pytest.mark.parametrize("kind", STEPS)
 def test_chunks_of_late_labels_do_not_matter(kind, late, engine):
@@ -132,7 +134,7 @@ def test_errors_change_nothing(kind):
     if step._wants_targets(None):
         with pytest.raises(ValueError, match="inconsistent numbers"):
             step.learn_labels(X[:3], y[:2])
-    with pytest.raises(ValueError, match="0 sample"):
+    with pytest.raises(ValueError, match=r"0 sample|2D array"):
         step.observe(X[:0])
     with pytest.raises((ValueError, TypeError)):
         step.observe_transform([{"other": 1}])
@@ -142,3 +144,26 @@ def test_errors_change_nothing(kind):
 def test_first_rows_of_target_means_need_targets():
     with pytest.raises(NotFittedError):
         OnlineTargetEncoder().observe(cells())
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("of", TARGETS)
+@pytest.mark.parametrize("kind", [k for k in STEPS if STEPS[k][0]._wants_targets(None)])
+def test_labels_between_rows_in_one_call(kind, of, engine):
+    """As one call after the other, with weights."""
+    step, make = STEPS[kind]
+    X, y = make(), TARGETS[of]
+    begun = clone(step).partial_fit(X[:30], y[:30], **classes_of(y))
+    begun.observe(X[30:60])
+    is_label = np.random.default_rng(5).permutation([True] * 30 + [False] * (N - 60))
+    order = np.random.default_rng(6).permutation(30)
+    late = [X[30 + r] for r in order]
+    late = late if isinstance(X, list) else np.array(late)
+    classes = classes_of(y).get("classes")
+    targets = Targets(y[30:60][order], classes, np.arange(30.0))
+    together, apart = deepcopy(begun), deepcopy(begun)
+    found = together._follow(X[60:], late, targets, is_label)
+    expected = StreamTransformer._follow(apart, X[60:], late, targets, is_label)
+    for each, of_runs in zip(cut(found), cut(expected), strict=True):
+        assert_identical(each, of_runs)
+    assert_identical(state(together), state(apart))
