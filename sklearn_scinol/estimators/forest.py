@@ -356,7 +356,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     >>> model = OnlineExtraTreesClassifier(random_state=0)
     >>> predictions = model.partial_fit_predict(X, y, classes=[False, True])
     >>> print(f"{(predictions == y)[1000:].mean():.2f}")
-    0.99
+    1.00
     """
 
     _parameter_constraints: dict = {

@@ -284,18 +284,22 @@ class OnlineNewton(NamedTuple):
     def merged(self, s, shared, w, x, t):
         """Merge states in the same units, by adding up the information of their rows.
 
-        Each member of `s` is a pair: the state, and its start in the same units. The
-        weights follow from the information, whatever `w` is.
+        Each member of `s` has the state, its start in the same units, and the share of
+        the start that is not forgotten. The weights follow from the information,
+        whatever `w` is.
         """
         n = w.shape[1]
-        pairs, s = s, s.map(itemgetter(0))
+        members, s = s, s.map(itemgetter(0))
         left = s.prior_left.mean()
 
-        def difference(pair):
-            learned, began = (self._information(each, n) for each in pair)
-            return learned - began
+        def difference(member):
+            learned, began = (self._information(each, n) for each in member[:2])
+            return learned - member[2] * began
 
-        information = pairs.map(difference).sum(1) + self._information(s.start, n)
+        kept = np.prod([member[2] for member in members.members])
+        information = members.map(difference).sum(1) + kept * self._information(
+            s.start, n
+        )
         merged = State(*self.initial_arrays(len(w), n))
         self._set_information(merged, information, left)
         merged.excess[:] = s.excess.sum()

@@ -198,14 +198,15 @@ class NewtonModel(LinearModel):
             self._change_units(engine, s, model, origin, scale)
             return s
 
-        pairs = []
+        members = []
         for model, scale in zip(shards, scales, strict=True):
             # The rows of the start have another origin in each model.
             origin = np.where(model.deviation > 0.0, scale * model.origin, self.mean)
             own_start = converted(start, origin, start_scale)
-            pairs.append((converted(model, self.mean, scale), own_start))
+            kept = (1.0 - self.learner.forgetting) ** (model.t - start.t)
+            members.append((converted(model, self.mean, scale), own_start, kept))
         state = converted(start, self.mean, start_scale)
-        s = Shards(pairs, (state, state), shards.shares, shards.units)
+        s = Shards(members, (state, state, 1.0), shards.shares, shards.units)
         w = np.empty((self.n_outputs, self.n_coordinates))
         self.arrays = tuple(self.learner.merged(s, None, w, None, self.t)[0])
 

@@ -1,6 +1,7 @@
 """Online Newton steps: what they are equal to, and what they say of themselves."""
 
 import os
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -430,6 +431,23 @@ def test_merging_adds_shared_information(engine):
     assert_allclose(information[2], total, rtol=1e-9, atol=1e-12)
     sums = [each @ A for each, A in zip(w, information, strict=True)]
     assert_allclose(sums[2], sums[0] + sums[1], rtol=1e-8, atol=1e-10)
+
+
+def test_merging_forgets_the_start(engine):
+    """A stream that forgets has forgotten the common start of its parts by now."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    y = X @ [1.0, -2.0, 3.0] + 0.1 * rng.normal(size=len(X))
+    y[:500] *= -1.0
+    model = OnlineNewtonRegressor(forgetting=0.02, standardize_target=False)
+    start = model.partial_fit(X[:500], y[:500])
+    parts = [
+        deepcopy(start).partial_fit(X[rows], y[rows])
+        for rows in (slice(500, 800), slice(800, None))
+    ]
+    merged = merge_models(parts, start=start)
+    merged._check_state()
+    assert_allclose(merged.coef_, [1.0, -2.0, 3.0], atol=0.05)
 
 
 def test_too_many_features(monkeypatch):

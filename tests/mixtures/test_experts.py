@@ -422,9 +422,13 @@ def test_weights_are_those_that_the_next_round_is_charged(algorithm, engine):
 
 @compiled
 @pytest.mark.parametrize(
-    ("algorithm", "loop"), [(AdaHedge, "_learn_hedge"), (FixedShare, "_learn_shares")]
+    ("algorithm", "loop_of"),
+    [
+        (AdaHedge, lambda mixing: mixing._learn_hedge),
+        (FixedShare, lambda mixing: mixing._shares_loop(False)),
+    ],
 )
-def test_input_formats(algorithm, loop, engine):
+def test_input_formats(algorithm, loop_of, engine):
     """Nothing is compiled again for another memory layout."""
     from sklearn_scinol.engines.numba_engine import mixing
 
@@ -435,7 +439,7 @@ def test_input_formats(algorithm, loop, engine):
         model.update(losses)
         assert_same_state(model, expected)
     algorithm(5).update(UNIFORM[0])
-    assert len(getattr(mixing, loop).dispatcher.signatures) == 1
+    assert len(loop_of(mixing).dispatcher.signatures) == 1
 
 
 # Extremes.
