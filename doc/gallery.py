@@ -20,6 +20,7 @@ ORDER = (
     "intervals",
     "raw_table",
     "table_terms",
+    "history",
     "out_of_core",
     "scale_out",
     "dfeg",

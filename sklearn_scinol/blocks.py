@@ -84,13 +84,15 @@ class RowWeights(NamedTuple):
         """Unit of the prior of learners that have one, for all of these rows."""
         return self.after[-1]
 
-    def keeps_prior(self, start, prior):
-        """Whether the unit is a given one for each row, not for the last one alone.
+    def keeps_prior(self, numbers):
+        """Whether the unit of each row is that of the scale's numbers before.
 
-        Before it has a `start`, which is 0 then, it may be smaller for the first rows.
+        Before the unit is known it may be smaller for the first rows than for the last.
         """
-        first, last = self.after[-2:]
-        return last == prior and (start > 0.0 or first == last)
+        last = self.after.item(-1)
+        if last != numbers.item(-1):
+            return False
+        return numbers.item(-2) > 0.0 or self.after.item(-2) == last
 
 
 class TargetScale(NamedTuple):

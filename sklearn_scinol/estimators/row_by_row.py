@@ -417,7 +417,7 @@ class EstimatorRows(RowByRow):
             session is not None
             and self._write_row(session, x, sample_weight, y)
             and session.accepts_rows()
-            and self._write_served(session, served)
+            and (served is None or self._write_served(session, served))
             and session.learn(estimator)
         ):
             if not self._is_compiled_ahead:
@@ -444,13 +444,12 @@ class EstimatorRows(RowByRow):
         return self._of_served
 
     def _write_served(self, session, served):
-        """Write what a row was served where it is learned."""
-        if session.served is not None:
-            key, n_columns = self.estimator._served_key, session.model.n_served
-            own = served.rows_for(key, n_columns)
-            session.served.is_known[:] = own is not None
-            if own is not None:
-                session.served.values[:] = own.values
+        """Write what a row was served where it is learned; return True."""
+        key, n_columns = self.estimator._served_key, session.model.n_served
+        own = served.rows_for(key, n_columns)
+        session.served.is_known[:] = own is not None
+        if own is not None:
+            session.served.values[:] = own.values
         return True
 
     def _serve_locked(self, x, method):

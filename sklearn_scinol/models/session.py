@@ -172,7 +172,7 @@ class Rows:
     def keeps_prior(self):
         """Whether the rows do not change the unit of an initial wealth."""
         return all(
-            w.keeps_prior(*scale.numbers[-2:]) for scale, _, w in self._weights.values()
+            w.keeps_prior(scale.numbers) for scale, _, w in self._weights.values()
         )
 
     def set_weights(self, c):
