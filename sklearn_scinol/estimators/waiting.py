@@ -29,15 +29,12 @@ def take_rows(X, rows):
         return Waiting(take_rows(X.X, rows), inputs, served)
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X[rows]
-    if isinstance(rows, slice):
-        rows = slice(
-            *(
-                place if place is None else int(place)
-                for place in (rows.start, rows.stop)
-            )
-        )
-    elif _library(X) == "pyarrow":
-        return X.take(rows)
+    is_slice, is_arrow = isinstance(rows, slice), _library(X) == "pyarrow"
+    if is_slice:
+        start, stop, _ = rows.indices(_num_samples(X))
+        rows = slice(start, stop)
+    if is_arrow:
+        return X.slice(start, stop - start) if is_slice else X.take(rows)
     return _safe_indexing(X, rows)
 
 
