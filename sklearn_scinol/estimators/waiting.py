@@ -92,7 +92,7 @@ def join_key(X):
         return "array", X.shape[1:], None if is_plain else X.dtype
     library = _library(X)
     if library == "pyarrow":
-        return library, X.schema
+        return library, tuple(X.schema.names), tuple(X.schema.types)
     if library == "polars":
         return library, tuple(X.schema.items())
     if library == "pandas":
