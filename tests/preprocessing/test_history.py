@@ -379,7 +379,7 @@ def test_bad_parameters(parameters, message):
         history.partial_fit(frame.assign(ok=True, empty=None), y)
     with pytest.raises(NotFittedError):
         history.transform(frame)
-    with pytest.raises(NotFittedError):
+    with pytest.raises(ValueError, match=f"{message}|not fitted yet"):
         history.learn_labels(frame, y)
 
 
