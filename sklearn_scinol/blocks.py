@@ -140,7 +140,7 @@ class Means(NamedTuple):
 
 
 class Places(NamedTuple):
-    """What is known of keys, each in a place; see transforms/history.py."""
+    """History of keys, each in a place of its own; see transforms/history.py."""
 
     keys: np.ndarray  # uint64, (n_places,)
     seen: np.ndarray  # int64, (n_places,), number of the last row of the key

@@ -335,7 +335,8 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     plus :math:`\ln 2` for each node of the pruning that splits in the tree. A pruning
     predicts by the deepest of its nodes that exists.
 
-    A node takes 52 bytes, and 8 for each class; a row of the window 8 for each feature.
+    A node takes 60 bytes, and 8 for each class; a row of the window 8 for each feature,
+    and 4 for each tree.
     :func:`merge_models` puts the trees of all models together, and keeps the latest
     rows of each.
 

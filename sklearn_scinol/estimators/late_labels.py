@@ -157,7 +157,7 @@ class LateLabels:
         return self._predict("predict_set", x, key)
 
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
-        """Let a row wait until its label comes, without a prediction to the caller.
+        """Store a row until its label comes, without returning a prediction.
 
         Parameters
         ----------

@@ -15,7 +15,7 @@ UNSERVED = -1
 
 
 class ServedKey(NamedTuple):
-    """What an estimator and all estimators within it must have in common to learn."""
+    """Identity of an estimator that served rows: its origins, models and classes."""
 
     origins: Origins  # of the estimator, or of one that it was merged from
     models: str  # kinds, names and sizes

@@ -49,7 +49,7 @@ class _Block:
 
     @property
     def key(self):
-        """What is the same for blocks that can be joined."""
+        """Key that is the same for blocks that can be joined."""
         methods = None if self.scored is None else (*self.scored.predictions,)
         y, has_weights = self.y, self.sample_weight is not None
         return join_key(self.X), methods, y.shape[1:], y.dtype.kind, has_weights

@@ -280,9 +280,7 @@ def try_to_split(rule, nodes, tree, leaf, recent, room):
     best, feature, threshold, n_splits = 0.0, -1, 0.0, 0
     if rule.differ(recent, n, room):
         n_features = room.order.size
-        n_drawn = n_features
-        if n_features > 9:
-            n_drawn = int(np.ceil(3.0 * np.sqrt(n_features)))
+        n_drawn = min(n_features, int(np.ceil(3.0 * np.sqrt(n_features))))
         for i in range(n_drawn):
             other = i + int(uniform(tree) * (n_features - i))
             j, room.drawn[i] = room.order[other], other

@@ -71,7 +71,7 @@ def recorded_deviations(mixture):
 
 
 class OwnServed(NamedTuple):
-    """What a mixture itself served, each as :class:`ServedRows`, or None."""
+    """Predictions of a mixture without its experts: :class:`ServedRows`, or None."""
 
     first: Any  # predictions of the first level
     pools: Any  # list of those of each pool

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
-from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import checkpoint
@@ -448,8 +447,7 @@ class OnlineHistory(TableReader):
             rows.is_label = is_label
             return self._encode(engine, rows, learns=True)
 
-        learn = _wrap_method_output(type(self)._learn_rows, "transform")
-        return learn(self, X, encode, False, None)
+        return self._learn_and_transform(X, None, False, encode)
 
     def _targets_of(self, rows, learns):
         """Return targets as numbers, and whether each row has one."""

@@ -274,10 +274,14 @@ class StreamTransformer(
         """Whether nothing was learned yet."""
         return not self.__sklearn_is_fitted__()
 
-    def _learn_and_transform(self, X, targets, reset):
-        """Learn rows and their targets in order, and transform each."""
+    def _learn_and_transform(self, X, targets, reset, encode=None):
+        """Learn rows and their targets in order, and transform each.
+
+        It may `encode` rows, given the engine, by more than :meth:`_encode` knows.
+        """
         learn = _wrap_method_output(type(self)._learn_rows, "transform")
-        encode = partial(self._encode, learns=True)
+        if encode is None:
+            encode = partial(self._encode, learns=True)
         return learn(self, X, encode, reset, targets)
 
     @learns

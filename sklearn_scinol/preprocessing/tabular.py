@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils._set_output import _wrap_method_output
 
 from .._typing import Labels, TableLike, _fit_context
 from .._validation import check_not_masked, names_error
@@ -266,15 +265,14 @@ class TableTransformer(TableReader):
         late_columns = self._encoding.late
         has_begun = self._dense is None or {*self._dense.begun} == {*late_columns}
         if not has_begun or self._option("interactions"):
-            # What keys are may change in between.
+            # The keys of a row may change in between.
             return super()._follow(X, late, targets, is_label)
 
         def encode(engine, rows):
             rows.targets = self._late_targets(engine, late, targets, is_label)
             return self._encode(engine, rows, learns=True)
 
-        learn = _wrap_method_output(type(self)._learn_rows, "transform")
-        return learn(self, X, encode, False, None)
+        return self._learn_and_transform(X, None, False, encode)
 
     def _late_targets(self, engine, late, targets, is_label):
         """Return :class:`LateTargets` of rows, or None if no targets are learned."""

@@ -378,7 +378,7 @@ class KeyHistory(RecordsChanges):
         engine.run_loop(fill_table, state)
         return state
 
-    # What learning has changed is restored place by place.
+    # Undo of what was learned, place by place.
 
     def _new_places_log(self, n_rows, n_late, learns):
         """Return a log of the places that these rows and late labels may change."""

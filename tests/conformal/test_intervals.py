@@ -165,7 +165,7 @@ def test_late_labels_without_a_delay_are_those_in_time(engine):
 
 
 def test_rows_that_are_kept_count_with_what_they_would_have_got(engine):
-    """Those before the first label with what the model predicts right after it."""
+    """Rows before the first label count as predicted right after it."""
     X, y = data(40)
     model = with_intervals(ScInOLRegressor())
     kept, predicted = (deepcopy(model).row_by_row().with_late_labels() for _ in "ab")

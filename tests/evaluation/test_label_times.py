@@ -163,7 +163,7 @@ def test_arrays(kind, size, engine):
 
 
 def test_time_in_frames():
-    """Of all libraries, as dates with time zones or texts."""
+    """Frames of all libraries have times: dates with time zones, or texts."""
     rows, y = table()
     plain = make_online_pipeline(TableEncoder(n_hashed=50), ScInOLClassifier())
     expected = validate(clone(plain), chunks(rows, y, 30), time="when", delay="36h")

@@ -56,7 +56,7 @@ class Stream:
             learn(block)
 
     def first(self, model):
-        """Let a model learn the first row."""
+        """Return a model that has learned the first row."""
         row = self.X[:1], self.y[:1], self.c[:1], self.classes
         return model._partial_fit(*row)
 

@@ -42,7 +42,7 @@ def learn(kind, model, rows, **late):
 @pytest.mark.cases(12)
 @of_every_kind
 def test_served_as_of_today(name, engine):
-    """What is served just before a row is learned changes nothing, in any chunks."""
+    """Rows served right before they are learned change nothing, in any chunks."""
     kind = KINDS[name]
     expected = clone(kind.estimator)
     learn(kind, expected, slice(0, 6))
