@@ -238,7 +238,8 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     ----------
     vovk : bool, default=False
         Whether to predict as the forecaster of Vovk, Azoury and Warmuth [1]_ [2]_,
-        whose regret is bounded; with "squared_error" only.
+        whose regret is bounded before any row is known if targets are; with
+        "squared_error" only.
     standardize_target : bool, default=True
         Whether to learn the target in running standard deviations from its mean.
 
@@ -256,8 +257,8 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     Notes
     -----
     :doc:`/user_guide/newton` has the formulas of the update, of standard deviations and
-    of standardisation. :meth:`regret_bound` [3]_ exists with ``vovk=True``, without
-    forgetting, where features and targets are learned as they are.
+    of standardisation. :meth:`regret_bound` [1]_ [3]_ exists with "squared_error" and
+    without forgetting, where features and targets are learned as they are.
 
     References
     ----------
@@ -350,7 +351,7 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
 
     @property
     def _bounds_regret(self):
-        return self.vovk and self.forgetting == 0.0
+        return self.loss == "squared_error" and self.forgetting == 0.0
 
     def _make_learner(self, lipschitz):
         if self.vovk and self.loss != "squared_error":

@@ -29,6 +29,10 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 NODES = np.append(NODES, 0.0)
 NODE_WEIGHTS = np.append(NODE_WEIGHTS / NODE_WEIGHTS.sum(), 0.0)
 
+#: Smallest variance in any direction, as a share of the prior's, that is sure to have
+#: digits left.
+MIN_SHARE = 1e-10
+
 #: Largest variance of a prediction for which its mode stands for its mean.
 MAX_NARROW_VARIANCE = 0.01
 
@@ -59,7 +63,7 @@ class State(NamedTuple):
     distance: np.ndarray  # (K,), of predictions from the minimisers of their losses
     curvature: np.ndarray  # (K,)
     noise: np.ndarray  # (K,), squared errors over 1 + q
-    excess: np.ndarray  # (K,), part of the forecaster's bound that rows add to
+    excess: np.ndarray  # (K,), part of the bound on the regret that rows add to
 
 
 class UnitChange(NamedTuple):
@@ -206,8 +210,13 @@ class OnlineNewton(NamedTuple):
             g, taken = match_moments(loss, y, c, p, g * q, q, q * flatness)
         s.curvature[k] += share * (h - c * s.curvature[k])
         s.noise[k] += share * c * (error * error * flatness - s.noise[k])
-        s.excess[k] += c * y * y * (h * q * flatness)
+        error = self.error_in_bound(y, error)
+        s.excess[k] += c * error * error * (h * q * flatness)
         return g, taken
+
+    def error_in_bound(self, y, error):
+        """Error whose square is in the bound on the regret."""
+        return error
 
     def learn_jointly(self, s, loss, y, c, p):
         for k in range(p.size):
@@ -340,6 +349,20 @@ class OnlineNewton(NamedTuple):
         self._set_information(placed, information, s.prior_left)
         return placed
 
+    def regret_bound(self, s, shared, u, t, first):
+        """Half the squared norm of `u` in the prior's metric, and half the excess.
+
+        Only for the squared error. Infinite if rounding may have left too little of the
+        covariance.
+        """
+        prior = self.prior(u.shape[1])
+        bounds = 0.5 * ((u**2 / prior).sum(axis=1) + s.excess)
+        for k, P in enumerate(s.P):
+            shares = square(P, prior.size) / np.sqrt(np.outer(prior, prior))
+            if np.linalg.eigvalsh(shares)[0] < MIN_SHARE:
+                bounds[k] = np.inf
+        return bounds
+
     def invariants(self, s, shared, t):
         diagonal = np.diagonal(triangle(s.w.shape[1])[2])
         yield "variances are not negative", s.P[:, diagonal] >= 0.0
@@ -363,10 +386,8 @@ class VovkAzouryWarmuth(OnlineNewton):
     def moderated(self, p, q, c):
         return p / (1.0 + c * q)
 
-    def regret_bound(self, s, shared, u, t, first):
-        """Half the squared norm of `u` in the prior's metric, and half the excess."""
-        squares = (u**2 / self.prior(u.shape[1])).sum(axis=1)
-        return 0.5 * (squares + s.excess)
+    def error_in_bound(self, y, error):
+        return y
 
 
 def of_matrices(s):

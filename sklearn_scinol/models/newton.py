@@ -11,6 +11,7 @@ from ..blocks import TargetScale, aligned
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.online_newton import UnitChange
+from ..losses import SquaredError
 from ..transforms.moments import standardised
 from .linear import MAX_FLOAT, LinearModel
 
@@ -81,7 +82,8 @@ class NewtonModel(LinearModel):
 
     @property
     def bounds_regret(self):
-        return super().bounds_regret and self.learner.forgetting == 0.0
+        is_ridge = isinstance(self.loss, SquaredError)
+        return is_ridge and self.learner.forgetting == 0.0
 
     # Learning.
 

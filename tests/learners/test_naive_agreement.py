@@ -53,6 +53,11 @@ def other_parameters(case, other):
     return {"fit_intercept": False, **case.hyperparameters} if other else {}
 
 
+def has_bound(case, center, other):
+    forgets = other and "forgetting" in case.hyperparameters
+    return case.has_bound and not (center or forgets)
+
+
 def comparators(case, X, fit_intercept):
     rng = np.random.default_rng(3)
     for size in 0.0, 1e-6, 1.0, 1e3:
@@ -74,7 +79,7 @@ def learned_reference(case, center, other):
         [
             model.regret_bound(coef.tolist(), intercept.tolist())
             for coef, intercept in comparators(case, X, not other)
-            if case.has_bound and not center
+            if has_bound(case, center, other)
         ],
     )
 
@@ -110,10 +115,10 @@ def test_learning(case, layout, other, engine):
         case.decision(estimator, layout.container(new_rows(X))),
         expected.of_new_rows,
     )
-    has_bound = case.has_bound and not layout.center
-    assert hasattr(estimator, "regret_bound") == has_bound
+    is_bounded = has_bound(case, layout.center, other)
+    assert hasattr(estimator, "regret_bound") == is_bounded
     for (coef, intercept), bound in zip(
-        comparators(case, X, not other), expected.bounds, strict=has_bound
+        comparators(case, X, not other), expected.bounds, strict=is_bounded
     ):
         assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
 

@@ -911,6 +911,12 @@ class OnlineNewton:
         self.distances = [[] for _ in range(n_outputs)]
         self.excess = [Decimal(0)] * n_outputs
 
+    @property
+    def has_bound(self):
+        """For the squared error, whose steps are exact, if nothing is forgotten."""
+        of_output = getattr(self.loss, "loss", None)
+        return isinstance(of_output, SquaredError) and self.left == 1
+
     def predict(self, x, sample_weight):
         """The prediction of the row, were it the next one; nothing is stored."""
         with decimal.localcontext(decimal.Context(prec=DIGITS)):
@@ -1034,7 +1040,8 @@ class OnlineNewton:
         e = min(max(s, low), high) - s
         self.distances[k] = [(w * self.left, d) for w, d in self.distances[k]]
         self.distances[k].append((c, abs(e)))
-        self.excess[k] += c * y**2 * c * q / (1 + c * q)
+        error = y if self.vovk else y - s
+        self.excess[k] += c * error**2 * c * q / (1 + c * q)
         if isinstance(loss, (Hinge, AbsoluteError, EpsilonInsensitive, Quantile)):
             total = sum(weight for weight, _ in self.distances[k])
             mean = sum(weight * size for weight, size in self.distances[k]) / total
@@ -1102,7 +1109,7 @@ class OnlineNewton:
         )
 
     def regret_bound(self, u, trials):
-        """Bound of the forecaster: half the squared comparator plus half the excess."""
+        """Half the squared comparator plus half the excess."""
         total = sum(self.excess)
         for u_k in zip(*u, strict=True):
             total += sum(
@@ -1254,7 +1261,7 @@ class Model:
         self.average = average
         self.mean = [0.0] * n_features
         has_bound = getattr(self.algorithm, "regret_bound", None) is not None
-        has_bound &= getattr(self.algorithm, "vovk", True)
+        has_bound &= getattr(self.algorithm, "has_bound", True)
         # No bound is known for rows that are centred.
         has_bound &= not center or isinstance(self.algorithm, ScInOL)
         self.weights = Weights(to_means=not has_bound)

@@ -226,6 +226,11 @@ class Case(NamedTuple):
             for name, value in parameters.items()
         }
 
+    def of_size(self, size):
+        """Return parameters of the estimator: the algorithm's own, which is a scale."""
+        own = self.hyperparameters.keys() - {"forgetting"}
+        return self.as_estimator_calls(dict.fromkeys(own, size))
+
     def data(self, n_samples=40, seed=None):
         """Rows with zeros and heavy tails, in units far apart, and their targets.
 
@@ -278,7 +283,10 @@ class Case(NamedTuple):
 
     @property
     def has_bound(self):
-        return self.traits.bounds_regret
+        is_newton = self.algorithm == "online_newton"
+        return self.traits.bounds_regret and (
+            self.loss == "squared_error" or not is_newton
+        )
 
     @property
     def is_joint(self):
