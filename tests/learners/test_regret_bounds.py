@@ -335,3 +335,19 @@ def test_bound_holds_on_hostile_streams_with_a_kernel(algorithm):
     for seed in range(N_HOSTILE):
         kernel = KERNELS[seed % len(KERNELS)]
         check_hostile(variants[seed // len(KERNELS) % len(variants)], seed, kernel)
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize(
+    "case", [case for case in BOUNDED if case.algorithm == "scinol2"], ids=str
+)
+def test_wealth_is_bounded_by_the_losses_at_zero(case):
+    """By the total wealth at first plus the losses of a model that predicts 0."""
+    for seed in range(N_HOSTILE):
+        comparators, *_ = attacked(case, seed, widest=80)
+        model = comparators.estimator._model
+        _, unit = model.weight_scale.priors
+        given = model.initial_wealth * unit * model.state().eta.size
+        loss_at_zero, _ = comparators.total_loss(np.zeros(comparators.shape))
+        most = given + loss_at_zero / (model.weight_scale.unit * model.lipschitz)
+        assert model.state().eta.sum() <= most * (1.0 + 1e-9)
