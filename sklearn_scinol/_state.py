@@ -86,12 +86,9 @@ def checkpoint(part, X=None, features=None):
     """
     checkpoints.n_taken += 1
     saved, arrays, lists, undo = [], [], [], []
-    for each, seen, changed in _within(part, X, features):
+    for each, seen, changed, found in _within(part, X, features):
         kind, attributes = type(each), vars(each)
-        for name in kind._changed or attributes:
-            value = attributes.get(name)
-            if type(value) in NUMBERS or name in kind._replaced:
-                continue
+        for name, value in found:
             if isinstance(value, np.ndarray):
                 if type(value) is not np.ndarray or not value.flags.writeable:
                     value = attributes[name] = as_writable(value)
@@ -139,7 +136,10 @@ def _records(array, features, n_features):
 
 
 def _within(part, X=None, features=None):
-    """Return all parts within a part, with what each sees of rows; see Part._seen."""
+    """Return all parts within a part, with what each sees of rows; see Part._seen.
+
+    Also names and values of its attributes that may change in place, but for parts.
+    """
     found, to_visit = {}, [(part, X, features)]
     while to_visit:
         part, X, features = to_visit.pop()
@@ -147,16 +147,18 @@ def _within(part, X=None, features=None):
             continue
         if X is not None and type(part)._seen is not Part._seen:
             X, features = part._seen(X, features)
-        found[id(part)] = part, X, features
-        attributes = vars(part)
+        attributes, changing = vars(part), []
+        found[id(part)] = part, X, features, changing
         for name in part._changed or attributes:
             value = attributes.get(name)
             if type(value) in NUMBERS or name in part._replaced:
                 continue
             if isinstance(value, Part):
                 to_visit.append((value, X, features))
-            elif type(value) is list and value and isinstance(value[0], Part):
+                continue
+            if type(value) is list and value and isinstance(value[0], Part):
                 to_visit += [(each, X, features) for each in value]
+            changing.append((name, value))
     return found.values()
 
 

@@ -74,7 +74,7 @@ class PipelineRows(RowByRow):
                 x, (sample_weight,) = row_of(X), given.get("sample_weight", [None])
             else:
                 known = [y], self._classes, sample_weight
-                for step in self._transformers():
+                for _, step in self._transformers():
                     targets = pipeline._targets_of(step, *known)
                     x = _learn_row(step, x, rollbacks, targets)
             row = x, y, sample_weight, method
@@ -82,7 +82,7 @@ class PipelineRows(RowByRow):
 
     def _predict_locked(self, x, method):
         x = read_row(self.estimator, x)
-        for step in self._transformers():
+        for _, step in self._transformers():
             if _takes_rows(step):
                 x = step._transform_row(x)
             else:
@@ -94,16 +94,15 @@ class PipelineRows(RowByRow):
         check_is_fitted(last.estimator)
         x = read_row(pipeline, x)
         with rollback_on_error(pipeline) as rollbacks:
-            names = {id(step): name for name, step in pipeline.steps}
-            for step in self._transformers():
+            for name, step in self._transformers():
                 if learns_labels(step, last.estimator):
-                    inputs += ((names[id(step)], x),)
+                    inputs += ((name, x),)
                 x = _learn_row(step, x, rollbacks, observes=True)
             row = last.estimator, rollbacks, last._come, x, method
             prediction, waiting = learn_as_last_step(*row)
             return prediction, Waiting(waiting, inputs)
 
-    def _learn_waiting_locked(self, waiting, y, sample_weight):
+    def _learn_waiting_locked(self, waiting, y, sample_weight, method):
         pipeline, last = self.estimator, self._last
         with rollback_on_error(pipeline) as rollbacks:
             known = [y], self._classes, sample_weight
@@ -116,13 +115,13 @@ class PipelineRows(RowByRow):
             learn_as_last_step(last.estimator, rollbacks, last._learn_waiting, *row)
 
     def _transformers(self):
-        """Return the steps before the last; check replaced ones."""
+        """Return names and steps before the last; check replaced ones."""
         pipeline = self.estimator
-        steps = [step for _, _, step in pipeline._iter(with_final=False)]
+        steps = [each[1:] for each in pipeline._iter(with_final=False)]
         if steps != self._checked:
             pipeline._validate_steps()
             pipeline._check_transformers()
-            for step in steps:
+            for _, step in steps:
                 if isinstance(step, StreamTransformer):
                     step._validate_params()
             self._checked = steps

@@ -25,7 +25,7 @@ from ..mixtures.classifier import HedgeClassifier
 from ..models.served import ServedRows
 from ..tables.frames import check_not_missing
 from .conformal_estimator import ConformalEstimator
-from .row_by_row import ConformalRows
+from .row_by_row import AT_ONCE, ConformalRows
 from .thresholds import Thresholds, log_odds_against
 
 SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]
@@ -219,21 +219,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         check_discrete(labels)
         return {"classes": unique_labels(labels)}
 
-    def _learn(
-        self,
-        X,
-        y,
-        sample_weight,
-        rollbacks,
-        prepared=None,
-        served=None,
-        serves=False,
-        **given,
-    ):
+    def _learn(self, X, y, sample_weight, rollbacks, how=AT_ONCE, **given):
         is_first = self._outputs is None
         known = None if is_first else self.classes_
-        rows, late = (X, y, sample_weight, rollbacks), (prepared, served, serves)
-        P, inner = self._learn_inner(*rows, *late, **given)
+        P, inner = self._learn_inner(X, y, sample_weight, rollbacks, how, **given)
         labels = column_or_1d(as_numpy_labels(y))
         weights = self._weights_of(sample_weight, labels)
         named = given.get("classes", labels[:1])
@@ -247,8 +236,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             self._outputs = [Thresholds(self._levels)]
         scores, codes = self._scores(P, labels, weights, known)
         own = of_thresholds = None
-        if served is not None or serves:
-            own = self._own_served(served, len(labels))
+        if how.served is not None or how.serves:
+            own = self._own_served(how.served, len(labels))
             of_thresholds, of_scores = own.split(len(self._levels), scores.shape[1])
             scores = of_scores.swap(scores)
         weights = self._without_unpredicted(weights)
@@ -257,10 +246,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         engine = get_engine(current_engine())
         sets = thresholds.learn(engine, scores, codes, weights, of_thresholds)
         sets = sets[..., self._level_indices()]
-        if serves:
+        if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)
         learned = self.classes_[P.argmax(axis=1)], P, sets
-        return learned, own if serves else None
+        return learned, own if how.serves else None
 
     def _own_served(self, served, n):
         """Return :class:`ServedRows` of this estimator: thresholds, then scores.

@@ -25,7 +25,7 @@ from ..estimators.validation import ALLOW_ZERO_WEIGHTS
 from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
 from .levels import Levels
-from .row_by_row import predicts_by_row
+from .row_by_row import AT_ONCE, Learning, predicts_by_row
 
 # Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
 CHUNK_ROWS = 100
@@ -129,10 +129,8 @@ class ConformalEstimator(
             if served is not None:
                 check_consistent_length(y, served)
             given = {name: value for name, value in given.items() if value is not None}
-            late = {"served": served, "serves": serves}
-            learned, served = self._learn(
-                X, y, sample_weight, rollbacks, **late, **given
-            )
+            rows = X, y, sample_weight, rollbacks, Learning(served, serves)
+            learned, served = self._learn(*rows, **given)
             answer = self._answer(learned, method)
             return (answer, served) if serves else answer
 
@@ -205,32 +203,19 @@ class ConformalEstimator(
         """Raise ValueError if the estimator is of another kind."""
 
     @abstractmethod
-    def _learn(
-        self,
-        X,
-        y,
-        sample_weight,
-        rollbacks,
-        prepared=None,
-        served=None,
-        serves=False,
-        **given,
-    ):
+    def _learn(self, X, y, sample_weight, rollbacks, how=AT_ONCE, **given):
         """Learn rows; return what :meth:`_to_output` needs of each before.
 
-        Also returns :class:`Served` of the rows, if `serves`, or None. A single row may
-        be learned by `prepared`, see :class:`ConformalRows`.
+        Also returns :class:`Served` of the rows, or None; see :class:`Learning`.
         """
 
-    def _learn_inner(
-        self, X, y, sample_weight, rollbacks, prepared, served, serves, **given
-    ):
+    def _learn_inner(self, X, y, sample_weight, rollbacks, how, **given):
         """Learn rows by the estimator; return predictions, and its own `Served`."""
-        learn = self._learn_estimator if prepared is None else prepared.learn_estimator
+        learn = (how.prepared or self)._learn_estimator
         is_native = isinstance(self.estimator_, OnlineEstimator)
-        if is_native and served is not None and served.inner is not None:
-            given["served"] = served.inner
-        if is_native and serves:
+        if is_native and how.served is not None and how.served.inner is not None:
+            given["served"] = how.served.inner
+        if is_native and how.serves:
             return learn(X, y, sample_weight, rollbacks, serves=True, **given)
         return learn(X, y, sample_weight, rollbacks, **given), None
 

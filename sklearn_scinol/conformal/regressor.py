@@ -33,7 +33,7 @@ from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .conformal_estimator import ConformalEstimator
 from .offsets import Offsets
-from .row_by_row import ConformalRows
+from .row_by_row import AT_ONCE, ConformalRows
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
@@ -209,20 +209,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             name = type(self.estimator_).__name__
             raise ValueError(f"The estimator {name} should be a regressor.")
 
-    def _learn(
-        self,
-        X,
-        y,
-        sample_weight,
-        rollbacks,
-        prepared=None,
-        served=None,
-        serves=False,
-    ):
-        is_first, late = self._outputs is None, (prepared, served, serves)
+    def _learn(self, X, y, sample_weight, rollbacks, how=AT_ONCE):
+        is_first, rows = self._outputs is None, (X, y, sample_weight, rollbacks)
         with self._recorded_deviations() as recorded:
-            rows = X, y, sample_weight, rollbacks
-            predictions, inner = self._learn_inner(*rows, *late)
+            predictions, inner = self._learn_inner(*rows, how)
         deviations = np.concatenate(recorded) if recorded else None
         y = np.asarray(y, dtype=np.float64)
         weights = self._weights_of(sample_weight, y)
@@ -244,8 +234,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             self._n_columns = _columns(X, None).shape[1]
             self._standard = StandardTransform(n_outputs + self._n_columns)
         own, of_outputs = None, [None] * n_outputs
-        if served is not None or serves:
-            own = self._own_served(served, len(y))
+        if how.served is not None or how.serves:
+            own = self._own_served(how.served, len(y))
             of_predictions, *of_outputs = own.split(*self._served_sizes)
             predictions = of_predictions.swap(predictions.reshape(len(y), -1))
             predictions = predictions.reshape(y.shape)
@@ -257,14 +247,14 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         for k, offsets in enumerate(self._outputs):
             rollbacks.append(checkpoint(offsets))
             learn = partial(_learn_quantiles, offsets.quantiles, rollbacks)
-            if prepared is not None:
-                learn = partial(prepared.learn_quantiles, k, rollbacks)
+            if how.prepared is not None:
+                learn = partial(how.prepared.learn_quantiles, k, rollbacks)
             deviation = None if deviations is None else deviations[:, k]
             of_rows = errors[:, k], weights, self._of_output(features, k), deviation
             learned.append(offsets.learn(engine, *of_rows, learn, of_outputs[k]))
-        if serves:
+        if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)
-        return (predictions, learned), own if serves else None
+        return (predictions, learned), own if how.serves else None
 
     @property
     def _served_sizes(self):

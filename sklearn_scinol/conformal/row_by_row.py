@@ -1,5 +1,7 @@
 """Rows one at a time, for estimators that hold a level."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from .._rollback import learn_as_last_step, rollback_on_error
@@ -12,11 +14,24 @@ from ..estimators.row_by_row import (
     read_row,
     sparse_row,
 )
+from ..estimators.served import Served
+from ..estimators.waiting import Waiting
 
 
 def predicts_by_row(estimator):
     """Whether an estimator predicts each row after learning all rows before it."""
     return hasattr(estimator, "partial_fit_predict")
+
+
+class Learning(NamedTuple):
+    """How rows are learned."""
+
+    served: Served | None = None  # what they were served, if their labels came late
+    serves: bool = False  # whether to return what they are served by now
+    prepared: Any = None  # ConformalRows, for a single row
+
+
+AT_ONCE = Learning()
 
 
 class ConformalRows(RowByRow):
@@ -45,7 +60,8 @@ class ConformalRows(RowByRow):
             return first_of(model._partial_fit(chunk_of(x), y, c, method, **given))
         self._x = x
         with rollback_on_error(model) as rollbacks:
-            learned, _ = model._learn(chunk_of(x), y, c, rollbacks, self, served)
+            rows = chunk_of(x), y, c, rollbacks, Learning(served, prepared=self)
+            learned, _ = model._learn(*rows)
             return first_of(model._answer(learned, method))
 
     def _predict_locked(self, x, method):
@@ -75,14 +91,15 @@ class ConformalRows(RowByRow):
 
     # As `_learn_estimator` and `_learn_quantiles` do with chunks.
 
-    def learn_estimator(self, X, y, sample_weight, rollbacks, served=None):
+    def _learn_estimator(self, X, y, sample_weight, rollbacks, served=None):
         """Learn the row by the estimator; return its prediction."""
         estimator = self.estimator.estimator_
         c = None if sample_weight is None else sample_weight[0]
-        row = self._x, y[0], c, self.estimator._estimator_method
+        rows, x = self._rows_of(estimator), self._x
+        learn = rows._learn
         if served is not None:
-            row = *row, served
-        learn = self._rows_of(estimator)._learn
+            learn, x = rows._learn_waiting, Waiting(x, served=served)
+        row = x, y[0], c, self.estimator._estimator_method
         return np.asarray([learn_as_last_step(estimator, rollbacks, learn, *row)])
 
     def learn_quantiles(self, k, rollbacks, features, errors, weights):

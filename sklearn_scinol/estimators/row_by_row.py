@@ -324,16 +324,13 @@ class RowByRow(metaclass=ABCMeta):
     def _check_method(self, method):
         """Raise an error if the estimator does not have the method."""
 
-    def _learn(self, x, y, sample_weight, method, *served):
-        """Learn from a row; return its prediction before if `method` is given.
-
-        By an estimator that is no pipeline, perhaps as it was served.
-        """
+    def _learn(self, x, y, sample_weight, method):
+        """Learn from a row; return its prediction before if `method` is given."""
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
                 locks.wait_for_readers()
-            return self._learn_locked(x, y, sample_weight, method, *served)
+            return self._learn_locked(x, y, sample_weight, method)
 
     def _predict(self, x, method):
         """Return the prediction of `method` for a row."""
@@ -356,13 +353,16 @@ class RowByRow(metaclass=ABCMeta):
                 locks.wait_for_readers()
             return self._come_locked(x, method)
 
-    def _learn_waiting(self, waiting, y, sample_weight):
-        """Learn from a :class:`Waiting` row."""
+    def _learn_waiting(self, waiting, y, sample_weight, method=None):
+        """Learn from a :class:`Waiting` row; return its prediction as it was served.
+
+        Only by an estimator that is no pipeline, and if `method` is given.
+        """
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
                 locks.wait_for_readers()
-            self._learn_waiting_locked(waiting, y, sample_weight)
+            return self._learn_waiting_locked(waiting, y, sample_weight, method)
 
     def _come_locked(self, x, method):
         """Predict a row, and observe it, while the estimator is locked."""
@@ -373,9 +373,10 @@ class RowByRow(metaclass=ABCMeta):
         prediction, served = self._serve_locked(x, method)
         return prediction, Waiting(x, served=served)
 
-    def _learn_waiting_locked(self, waiting, y, sample_weight):
+    def _learn_waiting_locked(self, waiting, y, sample_weight, method):
         """Learn a row that waited while the estimator is locked."""
-        self._learn_locked(waiting.X, y, sample_weight, None, waiting.served)
+        row = waiting.X, y, sample_weight, method, waiting.served
+        return self._learn_locked(*row)
 
     @abstractmethod
     def _learn_locked(self, x, y, sample_weight, method):
@@ -408,9 +409,6 @@ class EstimatorRows(RowByRow):
         self.estimator._check_method(method)
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
-        if served is not None and not self._has_served:
-            rows = self._rows_of_served
-            return rows._learn_locked(x, y, sample_weight, method, served)
         estimator, x = self.estimator, self._read(x)
         session = self._get_session(x)
         if (
@@ -442,6 +440,9 @@ class EstimatorRows(RowByRow):
             rows = self.estimator, self._classes, self._n_features
             self._of_served = EstimatorRows(*rows, has_served=True)
         return self._of_served
+
+    def _learn_waiting_locked(self, *row):
+        return RowByRow._learn_waiting_locked(self._rows_of_served, *row)
 
     def _write_served(self, session, served):
         """Write what a row was served where it is learned; return True."""
@@ -491,10 +492,10 @@ class EstimatorRows(RowByRow):
     def _to_output(self, reported, method):
         if method is None:
             return None
-        if isinstance(method, list):
-            return [self._to_output(reported, each) for each in method]
         if method == "predict" and self._labels is not None and reported.size == 1:
             return self._labels[int(reported.item(0) > 0.0)]  # as `_to_output` does
+        if isinstance(method, list):
+            return [self._to_output(reported, each) for each in method]
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 

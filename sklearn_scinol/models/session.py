@@ -171,9 +171,10 @@ class Rows:
     @property
     def keeps_prior(self):
         """Whether the rows do not change the unit of an initial wealth."""
-        return all(
-            w.keeps_prior(scale.numbers) for scale, _, w in self._weights.values()
-        )
+        for scale, _, weights in self._weights.values():
+            if not weights.keeps_prior(scale.numbers):
+                return False
+        return True
 
     def set_weights(self, c):
         """Set the sample weights, an array or that of a single row.
@@ -304,8 +305,9 @@ class Session:
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
         #: Number of checkpoints when the arrays were looked at.
         self._n_checkpoints = -1
-        #: Curves of the estimators, which nobody shares, and their maximum lengths.
-        self._curves = None
+        #: Curves of the estimators, and their maximum lengths; and whether nobody
+        #: shares them, as far as is known since the last checkpoint.
+        self._curves, self._owns_curves = [], False
 
     def _linear_models(self):
         return [self.model]
@@ -357,12 +359,12 @@ class Session:
         """Whether the model still has the arrays of the recorded calls."""
         if self._n_checkpoints == checkpoints.n_taken:
             return True
-        n_checkpoints, (owners, names, values) = checkpoints.n_taken, self._places
+        n_taken, (owners, names, values) = checkpoints.n_taken, self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
         if not all(units.seen.tobytes() == seen for units, seen in self._seen):
             return False
-        self._n_checkpoints, self._curves = n_checkpoints, None
+        self._n_checkpoints, self._owns_curves = n_taken, False
         return True
 
     def accepts(self, n_entries):
@@ -385,7 +387,7 @@ class Session:
             return True
         if not rows.keeps_prior:
             return False
-        if any(0 < bins.n_missing <= len(rows) for bins in self._bins):
+        if self._bins and any(0 < bins.n_missing <= len(rows) for bins in self._bins):
             return False
         t = self._models[0].t + len(rows)
         if t >= self._next_change:  # perhaps it has moved on
@@ -493,11 +495,8 @@ class Session:
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
-        if self._curves is None:
-            estimators = self.estimators(estimator)
-            for each in estimators:
-                each.loss_curve_ = [*each.loss_curve_]
-            self._curves = [(each.loss_curve_, each._max_curve) for each in estimators]
+        if not self._owns_curves:
+            self._own_curves(self.estimators(estimator))
         c, sums = self.rows.total_weight, zip(self._losses(), before, strict=True)
         losses = [(after - before) / c for after, before in sums]
         added = [
@@ -509,6 +508,15 @@ class Session:
             curve.append(loss)
             if len(curve) > longest:
                 del curve[0]
+
+    def _own_curves(self, estimators):
+        """Copy the curves of estimators, unless they are copies."""
+        found = [id(each.loss_curve_) for each in estimators]
+        if found != [id(curve) for curve, _ in self._curves]:
+            for each in estimators:
+                each.loss_curve_ = [*each.loss_curve_]
+            self._curves = [(each.loss_curve_, each._max_curve) for each in estimators]
+        self._owns_curves = True
 
 
 def is_small(X):
