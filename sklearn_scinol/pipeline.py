@@ -626,7 +626,7 @@ class OnlinePipeline(SharedByThreads, Pipeline):
         if y is None or not learns_labels(step, last):
             return None
         c = None if sample_weight is None else np.ravel(sample_weight)
-        if is_classifier(last) and is_multilabel(y):  # means of zeros and ones
+        if is_multilabel(y) and is_classifier(last):  # means of zeros and ones
             return Targets(as_indicators(y), None, c)
         if classes is None:
             classes = getattr(last, "classes_", None)

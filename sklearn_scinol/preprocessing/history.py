@@ -46,6 +46,8 @@ MAX_LENGTH = 100
 
 EPOCH = datetime(1970, 1, 1)
 
+NO_KEYS = np.empty(0, np.uint64)
+
 
 class OnlineHistory(TableReader):
     """Adds what the stream has told of each row's keys, from the rows before.
@@ -402,44 +404,47 @@ class OnlineHistory(TableReader):
         return self._joined(rows, self._history_of(engine, rows, learns))
 
     def _learn(self, engine, rows):
-        self._history_of(engine, rows, True)
+        self._encode_keys(engine, rows, True)
 
     def _history_of(self, engine, rows, learns):
         """Return what is known of the keys of rows, one by one; learn them if asked."""
-        times, units = self._clock.read(rows.times, learns)
-        late, is_label = rows.late, rows.is_label
-        late_targets = late and self._targets_of(late, learns)
-        targets = self._targets_of(rows, learns)
-        known = []
-        for key, history in zip(self.keys_, self._histories, strict=True):
-            Z = np.empty((rows.n, history.n_columns))
-            events = Events(
-                rows.hashed(engine, key), times, units, rows.values, *targets
-            )
-            if late:
-                late_keys = late.hashed(engine, key)
-                late_events = LateEvents(late_keys, *late_targets, is_label)
-            else:
-                none = events.keys[:0], events.targets[:0], events.has_target[:0]
-                late_events = LateEvents(*none, np.zeros(rows.n, bool))
-            history.encode(engine, events, late_events, learns, Z)
+        known, units = self._encode_keys(engine, rows, learns)
+        for Z in known:
             counts = Z[:, :N_COUNTS].copy()  # contiguous, for equal bits
             if self._clock.kind == "number":
                 with np.errstate(over="ignore"):
                     counts[:, 1] = np.minimum(counts[:, 1] / units, MAX_VALUE)
             Z[:, :N_COUNTS] = np.log1p(counts)
-            known.append(Z)
-        Z = np.hstack(known) if known else np.empty((rows.n, 0))
-        if learns and rows.n and self.n_samples_seen_ == 0:
+        Z = np.concatenate(known, axis=1) if known else np.empty((rows.n, 0))
+        if learns and self.n_samples_seen_ == 0:
             Z[0] = np.nan_to_num(Z[0])
         return Z
 
+    def _encode_keys(self, engine, rows, learns):
+        """Return what is known of each key before rows, and units of time."""
+        times, units = self._clock.read(rows.times, learns)
+        late, targets = rows.late, self._targets_of(rows, learns)
+        if late:
+            late_targets, is_label = self._targets_of(late, learns), rows.is_label
+        else:
+            late_targets = [each[:0] for each in targets]
+            late_keys, is_label = NO_KEYS, np.zeros(rows.n, bool)
+        known = []
+        for key, history in zip(self.keys_, self._histories, strict=True):
+            hashed = rows.hashed(engine, key)
+            events = Events(hashed, times, units, rows.values, *targets)
+            if late:
+                late_keys = late.hashed(engine, key)
+            late_events = LateEvents(late_keys, *late_targets, is_label)
+            known.append(history.encode(engine, events, late_events, learns))
+        return known, units
+
     def _learn_targets(self, engine, rows):
-        none = np.empty(0)
-        keys = dict.fromkeys(self.keys_, np.empty(0, np.uint64))
-        no_rows = HistoryRows(None, 0, None, none, None, {}, rows.values[:0], keys)
+        keys = dict.fromkeys(self.keys_, NO_KEYS)
+        nothing = None, 0, None, np.empty(0), None, {}, rows.values[:0], keys
+        no_rows = HistoryRows(*nothing)
         no_rows.late, no_rows.is_label = rows, np.ones(rows.n, bool)
-        self._history_of(engine, no_rows, True)
+        self._encode_keys(engine, no_rows, True)
 
     def _follow(self, X, late, targets, is_label):
         def encode(engine, rows):
@@ -508,7 +513,9 @@ class OnlineHistory(TableReader):
         Z = self._history_of(engine, rows, learns)
         if isinstance(x, dict):
             added = [None if isnan(z) else z for z in Z[0].tolist()]
-            return {**x, **dict(zip(self._names(), added, strict=True))}
+            row = x.copy()
+            row.update(zip(self._names(), added, strict=True))
+            return row
         return np.concatenate([x, np.nan_to_num(Z[0])])
 
     def _learn_label(self, x, rollbacks, targets):

@@ -50,7 +50,7 @@ class Targets(NamedTuple):
         c = None if c is None else _as_numbers(c, "sample_weight")
         if len(y) != n_rows or (c is not None and len(c) != n_rows):
             check_consistent_length(np.empty(n_rows), y, c)
-        return self._replace(y=y, are_labels=are_labels, sample_weight=c)
+        return Targets(y, self.classes, c, are_labels)
 
     def part(self, rows):
         """Return the targets of some rows."""

@@ -19,6 +19,9 @@ from sklearn.utils import check_array
 
 from .strings import Strings
 
+# Types of labels that are given.
+NEVER_MISSING = frozenset([bool, int])
+
 #: How to convert values of types that are not supported, by the start of their names.
 REMEDIES = {
     "interval": "make them text, by .astype('string') of the column or str() of each",
@@ -283,6 +286,8 @@ def is_missing_value(value):
 
 def check_not_missing(y):
     """Refuse labels or targets of which some are missing, in any library's way."""
+    if type(y) is list and {*map(type, y)} <= NEVER_MISSING:
+        return
     if y is None or sparse.issparse(y):
         return
     if hasattr(y, "isna"):
@@ -291,8 +296,9 @@ def check_not_missing(y):
         y = np.asarray(y, object if isinstance(y, list | tuple) else None)
         is_missing = y != y if y.dtype.kind in "fMm" else False
         if y.dtype.kind == "O":
-            is_missing = [is_missing_value(x) for x in y.flat if not isinstance(x, str)]
-    if np.any(is_missing):
+            others = (x for x in y.flat if not isinstance(x, str))
+            is_missing = any(map(is_missing_value, others))
+    if is_missing is not False and np.any(is_missing):
         raise ValueError("Input y contains NaN.")
 
 

@@ -22,6 +22,7 @@ to the last bit. Deviations are no squares, and exact in units of powers of two.
 """
 
 from math import factorial, log
+from operator import is_
 
 import numpy as np
 
@@ -312,11 +313,11 @@ class KeyHistory(RecordsChanges):
 
     @property
     def n_columns(self):
-        """Number of columns that :meth:`encode` fills."""
+        """Number of columns that :meth:`encode` returns."""
         return N_COUNTS + N_VALUE_COLUMNS * self.n_values + N_TARGET * self.n_targets
 
-    def encode(self, engine, rows, late, learns, out):
-        """Write what is known of keys before each row; then add it if `learns`.
+    def encode(self, engine, rows, late, learns):
+        """Return what is known of keys before each row; then add it if `learns`.
 
         Parameters
         ----------
@@ -325,12 +326,15 @@ class KeyHistory(RecordsChanges):
         late : LateEvents
             Labels that come meanwhile; of keys without a place they are left out.
         learns : bool
-        out : ndarray of shape (n, n_columns)
-            Gets number of rows, time since the last, decayed counts; for each value the
-            last one, means, differences and ratios; for each target the last one and
-            means.
+
+        Returns
+        -------
+        known : ndarray of shape (n, n_columns)
+            Number of rows, time since the last, decayed counts; for each value the last
+            one, means, differences and ratios; for each target the last one and means.
         """
         n, start = len(late.is_label), 0
+        out = np.empty((len(rows.keys), self.n_columns))
         state = self._state(engine)
         log = self._new_places_log(len(rows.keys), len(late.keys), learns)
         while True:
@@ -340,25 +344,22 @@ class KeyHistory(RecordsChanges):
                 break
             state = self._make_room(engine, state)
         if learns:
-            n_used, n_taken, _ = state.counts.tolist()
-            self.n_used, self.n_rows = n_used, self.n_rows + len(rows.keys)
-            self._index = state.table, state.queue, n_taken, state.n_queued
+            self._index = state[:4], state
+            state.counts[2] += len(rows.keys)
+            self.n_used, _, self.n_rows = state.counts.tolist()
+        return out
 
     def _state(self, engine):
         """Return the state for the loops, with the table of keys."""
-        if self._index is None:
-            none = np.empty(0, np.int32)
-            state = self._with_index(_empty_table(len(self.keys)), none, 0, 0)
+        arrays = self.keys, self.seen, self.events, self.labels
+        if self._index is None or not all(map(is_, self._index[0], arrays)):
+            table, queue = _empty_table(len(self.keys)), np.empty(0, np.int32)
+            counts = np.array([self.n_used, 0, self.n_rows])
+            # Arrays that are mapped from disk are copied, for predictions.
+            state = Places(*map(as_writable, arrays), table, queue, counts, 0)
             engine.run_loop(fill_table, state)
-            self._index = state.table, none, 0, 0
-            return state
-        return self._with_index(*self._index)
-
-    def _with_index(self, table, queue, n_taken, n_queued):
-        # Arrays that are mapped from disk are copied, for predictions.
-        arrays = map(as_writable, (self.keys, self.seen, self.events, self.labels))
-        counts = np.array([self.n_used, n_taken, self.n_rows])
-        return Places(*arrays, table, queue, counts, n_queued)
+            self._index = arrays, state
+        return self._index[1]
 
     def _make_room(self, engine, state):
         """Return the state with more places, or with a queue of keys to be dropped."""
@@ -384,14 +385,16 @@ class KeyHistory(RecordsChanges):
         """Return a log of the places that these rows and late labels may change."""
         is_recorded = learns and self.n_used and self._is_recorded
         n = min(n_rows, self.n_used) + n_late if is_recorded else 0
-        arrays = [
-            np.empty((n, *array.shape[1:]), array.dtype)
-            for array in (self.keys, self.seen, self.events, self.labels)
-        ]
-        n_before = self.n_rows if n else 0  # without a log no place is saved
-        n_saved = np.zeros(1, np.int64)
-        places = np.empty(n, np.int32)
-        log = PlacesLog(places, *arrays, n_saved, self.n_used, n_before)
+        log = PlacesLog(
+            np.empty(n, np.int32),
+            np.empty(n, np.uint64),
+            np.empty(n, np.int64),
+            np.empty((n, self.events.shape[1])),
+            np.empty((n, self.labels.shape[1])),
+            np.zeros(1, np.int64),
+            self.n_used,
+            self.n_rows if n else 0,  # without a log no place is saved
+        )
         if n:
             self._record(log)
         return log

@@ -524,7 +524,7 @@ def test_memory_is_as_documented():
     X = np.column_stack([np.arange(3000.0) % 2048, np.ones(3000), np.ones(3000)])
     history = OnlineHistory([0], n_hashed=1024).fit(X, np.ones(3000))._histories[0]
     arrays = [getattr(history, name) for name in history._undone]
-    arrays += [each for each in history._index if isinstance(each, np.ndarray)]
+    arrays += [history._index[1].table, history._index[1].queue]
     assert sum(each.nbytes for each in arrays) == 1024 * (84 + 48 * 2 + 32 * 1)
 
 
