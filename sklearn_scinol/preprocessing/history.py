@@ -137,8 +137,10 @@ class OnlineHistory(TableReader):
 
     *Targets.* Of K classes the shares of the K - 1 first are kept but for the first
     one, at most 8, and of several outputs the first 8: ``card_target_mean_8_yes``. If
-    the first rows come without labels, there are columns for one target. Labels with
-    a weight of 0 are left out.
+    classes are not known before the first row, shares of the first 8 that come are
+    kept, in columns with their numbers, such as ``card_target_mean_8_0``. If the first
+    rows come without labels, there are columns for one target. Labels with a weight of
+    0 are left out.
 
     *Missing* is what is not known yet: NaN in frames of pandas, null in others, None in
     dicts. In arrays, which learners take as they are, it is 0, and in the first row of
@@ -390,6 +392,8 @@ class OnlineHistory(TableReader):
         if self.target and targets is not None:
             self._labels, n_targets = targets.columns()
             self._knows_targets = True
+        # Columns keep their names, so that steps that follow know them.
+        self._target_names = tuple(names_of_targets(self._labels, n_targets))
         self._histories = [
             KeyHistory(self.n_hashed if key else 1, len(self.values_), n_targets)
             for key in self.keys_
@@ -469,13 +473,12 @@ class OnlineHistory(TableReader):
 
     def _names(self):
         """Return the names of the columns that are added."""
-        n_targets = self._histories[0].n_targets if self._histories else 0
         return _names(
             tuple(self._known_columns),
             tuple(map(tuple, self.keys_)),
             tuple(self.values_),
             self._clock.kind,
-            tuple(names_of_targets(self._labels, n_targets)) if n_targets else (),
+            self._target_names,
         )
 
     def _joined(self, rows, Z):
@@ -583,12 +586,14 @@ class OnlineHistory(TableReader):
         is_known = type(self._knows_targets) is bool
         yield "it is known whether there were targets", is_known
         yield "labels are a list", isinstance(self._labels, list | None)
-        n_targets = {each.n_targets for each in self._histories}
-        yield "histories are of the same targets", len(n_targets) <= 1
+        names = self._target_names
+        yield "targets have names", type(names) is tuple
+        yield "names of targets are strings", all(type(each) is str for each in names)
         for each in self._histories:
             yield "histories are of keys", type(each) is KeyHistory
             yield "histories are of the values", each.n_values == len(self.values_)
             n_labels = len(self._labels or ())
+            yield "histories are of the targets", each.n_targets == len(names)
             yield "the number of targets is bounded", each.n_targets <= MAX_TARGETS
             yield "each label has a target", n_labels <= each.n_targets
             times = each.events[: each.n_used, 0]

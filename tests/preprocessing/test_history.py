@@ -342,6 +342,22 @@ def test_names():
     assert "shop_count_2" in OnlineHistory(["shop"]).fit(taken).get_feature_names_out()
 
 
+def test_columns_keep_their_names_when_labels_come(engine):
+    """For the steps that follow: if classes were not known, names have numbers."""
+    frame, _ = events(12)
+    labels = np.array(["no", "yes", "late"])[[0, 1, 0, 1, 0, 0, 2, 1, 2, 0, 1, 2]]
+    steps = OnlineHistory(["card"], "when"), TableEncoder()
+    model = make_online_pipeline(*steps, ScInOLClassifier(new_classes="add"))
+    by_row = clone(model)
+    model.partial_fit(frame, labels)
+    for i in range(12):
+        by_row.partial_fit(frame[i : i + 1], labels[i : i + 1])
+    names = model[0].get_feature_names_out()
+    assert names[-1] == "card_target_mean_64_7"
+    assert_array_equal(by_row[0].get_feature_names_out(), names)
+    assert_array_equal(by_row.predict_proba(frame), model.predict_proba(frame))
+
+
 def test_columns_by_default():
     frame, y = events(20)
     history = OnlineHistory(time="when").fit(frame.assign(ok=True), y == "yes")
