@@ -48,7 +48,9 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         Any classifier with `partial_fit` and `predict_proba`, or a pipeline that ends
         in one; it is cloned. Those of this package predict each row after learning all
         rows before it; others predict each chunk before they learn it. None stands for
-        :class:`HedgeClassifier`.
+        :class:`HedgeClassifier`. If labels come late, a pipeline in here learns a row
+        only then, and as it predicts by then: put its steps before this estimator, in a
+        pipeline around it, to have them learn rows when they come.
     confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the rows whose label is to be in the set, between 0 and 1; or several
         in ascending order, for a set each.

@@ -58,7 +58,9 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         Any regressor with `partial_fit`, or a pipeline that ends in one; it is cloned.
         Those of this package predict each row after learning all rows before it; others
         predict each chunk before they learn it. None stands for
-        :class:`HedgeRegressor`.
+        :class:`HedgeRegressor`. If labels come late, a pipeline in here learns a row
+        only then, and as it predicts by then: put its steps before this estimator, in a
+        pipeline around it, to have them learn rows when they come.
     confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the targets that intervals have to contain, between 0 and 1; or several
         in ascending order, for an interval each.
