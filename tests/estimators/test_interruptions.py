@@ -37,6 +37,7 @@ from sklearn_scinol import (
     DFEGRegressor,
     HedgeRegressor,
     MondrianForestRegressor,
+    OnlineConformalRegressor,
     OnlineKNeighborsRegressor,
     ScInOLRegressor,
     _rollback,
@@ -368,6 +369,19 @@ ROW_CALLS = {
     ),
     "late row of means": (
         make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
+        "late.learn_one",
+    ),
+    "row of a history that waits again": (
+        make_online_pipeline(OnlineHistory([0], 1, n_hashed=4), ScInOLRegressor()),
+        "late.predict_again",
+    ),
+    "late row of a history": (
+        make_online_pipeline(OnlineHistory([0], 1, n_hashed=4), ScInOLRegressor()),
+        "late.learn_one",
+    ),
+    "late row of a mixture": (HedgeRegressor(TEAM), "late.learn_one"),
+    "late row with an interval": (
+        OnlineConformalRegressor(ScInOLRegressor()),
         "late.learn_one",
     ),
 }

@@ -1,0 +1,186 @@
+"""Rows and late labels in any order: as a plain list of what waits would learn them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.comparisons import assert_identical
+from support.registry import THOROUGH
+from support.steps import assert_same_steps
+
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineConformalClassifier,
+    OnlineConformalRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.persistence import load, save
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineHistory, OnlineScaler, TableEncoder
+
+MAX_WAITING = 3
+LABELS = "low", "high", "new", "rare"
+
+EXPERTS = {
+    True: [
+        ("scinol", ScInOLClassifier(new_classes="add")),
+        (
+            "adagrad",
+            BaselineClassifier("adagrad", learning_rate=0.5, new_classes="add"),
+        ),
+    ],
+    False: [
+        ("scinol", ScInOLRegressor()),
+        ("adagrad", BaselineRegressor("adagrad", learning_rate=0.5)),
+    ],
+}
+MIXTURE = HedgeClassifier(EXPERTS[True], new_classes="add")
+
+ESTIMATORS = {
+    "classes": ScInOLClassifier(new_classes="add"),
+    "numbers": ScInOLRegressor(),
+    "mixture": MIXTURE,
+    "mixture of numbers": HedgeRegressor(EXPERTS[False]),
+    "sets": OnlineConformalClassifier(ScInOLClassifier(new_classes="add")),
+    "intervals": OnlineConformalRegressor(HedgeRegressor(EXPERTS[False])),
+    "scaler": make_online_pipeline(OnlineScaler(), MIXTURE),
+    "table": make_online_pipeline(
+        OnlineHistory(["city", ()], "at", n_hashed=3),
+        TableEncoder(n_hashed=64),
+        MIXTURE,
+    ),
+    "table of sets": make_online_pipeline(
+        TableEncoder(n_hashed=64),
+        OnlineConformalClassifier(ScInOLClassifier(new_classes="add")),
+    ),
+}
+
+ROWS = st.integers(0, 11)
+WEIGHTS = st.sampled_from([None, None, 0.0, 0.5, 3.0])
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.sampled_from(["predict_one", "keep_one"]), ROWS, ROWS),
+        st.tuples(st.just("learn"), ROWS, ROWS, WEIGHTS),
+        st.tuples(st.just("learn now"), ROWS, ROWS, WEIGHTS),
+        st.tuples(st.sampled_from(["observe", "store", "bad row", "bad label"])),
+    ),
+    max_size=15,
+)
+
+
+def stream(name):
+    """Rows, and labels or numbers."""
+    rng = np.random.default_rng(0)
+    X, z = rng.normal(size=(12, 3)) * [1.0, 10.0, 0.1], rng.normal(size=12)
+    labels = [LABELS[min(i // 3, 3)] for i in range(12)]
+    y = z.tolist() if "numbers" in name or name == "intervals" else labels
+    if "table" in name:
+        cities = ["Oslo", "Rome", "Bern", "Kyiv", None]
+        X = [
+            {"city": cities[i % 5], "at": float(i), "size": x}
+            for i, x in enumerate(X[:, 0].tolist())
+        ]
+    return X, y
+
+
+class Reference:
+    """What waits, in a dict, and chunks of one row for all else."""
+
+    def __init__(self, model):
+        self.model, self.waiting, self.n_dropped = model, {}, 0
+
+    def come(self, x, key):
+        (answer,), waiting = self.model._come(chunk(x), ["predict"])
+        if key not in self.waiting and len(self.waiting) == MAX_WAITING:
+            del self.waiting[next(iter(self.waiting))]
+            self.n_dropped += 1
+        self.n_dropped += key in self.waiting
+        self.waiting = {k: v for k, v in self.waiting.items() if k != key}
+        self.waiting[key] = waiting
+        return answer[0]
+
+    def learn(self, key, y, c):
+        self.model._learn_waiting(self.waiting[key], np.array([y]), weights(c))
+        del self.waiting[key]
+
+
+def chunk(x):
+    return [x] if isinstance(x, dict) else x[np.newaxis]
+
+
+def weights(c):
+    return None if c is None else np.array([c])
+
+
+def stored(model, tmp_path_factory):
+    """Save a model, and load it."""
+    file = tmp_path_factory.mktemp("models") / "model"
+    save(model, file)
+    return load(file)
+
+
+def assert_same(model, other):
+    if hasattr(model, "steps"):
+        assert_same_steps(model, other)
+    else:
+        assert_identical(vars(model), vars(other))
+
+
+@pytest.mark.cases(5)
+@pytest.mark.parametrize("name", ESTIMATORS)
+@settings(
+    max_examples=100 if THOROUGH else 10,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(actions=ACTIONS)
+def test_as_a_list_of_what_waits(name, actions, engine, tmp_path_factory):
+    X, y = stream(name)
+    fitted = copy.deepcopy(ESTIMATORS[name])
+    fitted.partial_fit(X[:6], y[:6])
+    late = copy.deepcopy(fitted).row_by_row().with_late_labels(max_waiting=MAX_WAITING)
+    plain = Reference(fitted)
+    for what, *details in actions:
+        model = late.rows.estimator
+        if what in ("predict_one", "keep_one"):
+            i, key = details
+            answer = getattr(late, what)(X[i], key)
+            expected = plain.come(X[i], key)
+            assert answer is late or answer == expected
+        elif what == "learn":
+            key, i, c = details
+            if key not in plain.waiting:
+                with pytest.raises(KeyError, match="No row waits"):
+                    late.learn_one(key, y[i], c)
+                continue
+            late.learn_one(key, y[i], c)
+            plain.learn(key, y[i], c)
+        elif what == "learn now":
+            i, k, c = details
+            late.rows.learn_one(X[i], y[k], c)
+            plain.model.partial_fit(chunk(X[i]), [y[k]], sample_weight=weights(c))
+        elif what == "observe" and hasattr(model, "steps"):
+            late.rows.observe_one(X[0])
+            plain.model.observe(chunk(X[0]))
+        elif what == "store":
+            items, n_dropped = pickle.dumps(late.items()), late.n_dropped
+            rows = stored(model, tmp_path_factory).row_by_row()
+            late = rows.with_late_labels(max_waiting=MAX_WAITING)
+            for key, row in pickle.loads(items):
+                late.keep_one(row, key)
+            late.n_dropped = n_dropped
+            plain.model = stored(plain.model, tmp_path_factory)
+        elif what == "bad row":
+            with pytest.raises(ValueError, match=r"feature names|NaN"):
+                late.predict_one({"none": 1} if "table" in name else [np.nan] * 3, 0)
+        elif what == "bad label" and plain.waiting:
+            with pytest.raises(ValueError, match="NaN"):
+                late.learn_one(next(iter(late)), None if "table" in name else np.nan)
+    assert [*late] == [*plain.waiting]
+    assert late.n_dropped == plain.n_dropped
+    assert_same(late.rows.estimator, plain.model)
