@@ -401,25 +401,28 @@ def crossing_target(kind, ends, r, random):
     "coverage", [[0.8], [0.5, 0.9], [0.3, 0.6, 0.9], [0.2, 0.4, 0.6, 0.8]]
 )
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("delay", [0, 20])
+@pytest.mark.parametrize("delay", [0, 20, "any"])
 @engines
 def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, engine):
-    """Whatever the quantiles, C <= (i + 1/2) D + i (1 + delay) STEP at level i."""
+    """Whatever the quantiles, C <= (i + 1/2) D + i (1 + d) STEP at level i."""
     n, k = 1200 if "outer" in kind else 300, len(coverage)
     offsets = Offsets(np.array(coverage))
     learn = get_engine(current_engine()).learn_interval_ends
     random, waiting, out = np.random.default_rng(0), [], np.empty((1, 2 * k))
     above, ties, total = np.zeros(2 * k), np.zeros(2 * k), 0.0
+    n_learned = d = 0
     for r in range(n):
         scale = 0.0 if "outer" in kind else random.choice([0.0, 0.1, 1.0, 10.0])
         quantiles = np.sort(random.normal(size=(1, 2 * k)) * scale)
         learn(offsets.ends, np.zeros(1), quantiles, np.zeros(1), k, out)
         assert (np.diff(out[0]) >= 0.0).all()
         target = float(np.clip(crossing_target(kind, out[0], r, random), -1.0, 1.0))
-        waiting.append((target, quantiles, out[0].copy()))
-        if r < delay:
+        waiting.append((target, quantiles, out[0].copy(), n_learned))
+        if r < (random.integers(2 * n) if delay == "any" else delay):
             continue
-        target, quantiles, ends = waiting.pop(0)
+        place = random.integers(len(waiting)) if delay == "any" else 0
+        target, quantiles, ends, n_before = waiting.pop(place)
+        d, n_learned = max(d, n_learned - n_before), n_learned + 1
         c = random.choice([0.1, 1.0, 7.0]) if weighted else 1.0
         if delay:
             learn_ends(offsets.ends, target, ends, c)
@@ -429,7 +432,7 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
         total, above = total + c, above + c * (target > ends)
         ties += c * (target == ends)
     range_, levels = np.diff(offsets.ends.limits), np.arange(1, k + 1)
-    bounds = (levels + 0.5) * range_ + levels * (1.0 + delay) * STEP
+    bounds = (levels + 0.5) * range_ + levels * (1.0 + d) * STEP
     lower, upper = offsets.ends.largest.reshape(2, -1)
     assert (np.maximum(lower[::-1], upper) <= bounds).all()
     first, largest, _ = offsets.ends.weights

@@ -157,38 +157,59 @@ def test_agrees_with_reference(n_outputs, classifies, weighted, seed, engine):
 
 
 class Script(ClassifierMixin, BaseEstimator):
-    """Predicts the probability in a column."""
+    """Predicts the probabilities in some columns."""
 
-    def __init__(self, column=0):
-        self.column = column
+    def __init__(self, columns=()):
+        self.columns = columns
 
-    def partial_fit(self, X, y, classes=None):
-        self.classes_ = np.array([0, 1])
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        self.classes_ = np.arange(len(self.columns))
         return self
 
     def predict_proba(self, X):
-        p = X[:, self.column]
-        return np.column_stack([1.0 - p, p])
+        return X[:, self.columns]
 
 
+# Who is right about a row, of experts with these weights.
+ADVERSARIES = {
+    "turns": lambda t, d, weights, rng: (np.arange(weights.size) + t // (1 + d)) % 2,
+    "random": lambda t, d, weights, rng: rng.integers(2, size=weights.size),
+    "against": lambda t, d, weights, rng: weights <= np.median(weights),
+    "one": lambda t, d, weights, rng: weights > weights.min(),
+}
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("is_fixed", [False, True])
 @seeds
-@pytest.mark.parametrize("delay", [1, 9])
-def test_bound_with_late_labels(delay, seed, engine):
-    """Experts who are better by turns, as long as labels are late, or at random."""
-    rng = np.random.default_rng(seed)
-    turns = np.arange(120) // (delay + 1) % 2 if seed % 2 else rng.integers(2, size=120)
-    far = rng.uniform(0.02, 0.45)
-    X = np.where(turns[:, np.newaxis] == [0, 1], 1.0 - far, far)
-    y, experts = np.ones(120, int), [("a", Script(0)), ("b", Script(1))]
+def test_bound_with_late_labels(adversary, weighted, is_fixed, seed, engine):
+    """Labels in any order, of rows that an adversary chooses by what is known."""
+    rng, n = np.random.default_rng(seed), 40
+    n_experts, n_classes = rng.integers(2, 5, size=2)
+    columns = np.arange(n_experts * n_classes).reshape(n_experts, n_classes)
+    experts = [(str(k), Script(own.tolist())) for k, own in enumerate(columns)]
     model = HedgeClassifier(experts, exclude=["pools"])
-    model.partial_fit([[0.5, 0.5]], [1], classes=[0, 1])
-    served = [model._serve(X[t : t + 1])[1] for t in range(delay)]
-    for t in range(delay, len(X) + delay):
-        if t < len(X):
-            served.append(model._serve(X[t : t + 1])[1])
-        row = slice(t - delay, t - delay + 1)
-        model._partial_fit(X[row], y[row], None, served=served.pop(0))
-    ranges = np.abs(np.diff(np.log(X), axis=1))[:, 0]
-    late = sum(ranges[max(t - delay, 0) : t].sum() for t in range(len(X)))
+    first = np.full((1, columns.size), 1.0 / n_classes)
+    model.partial_fit(first, [0], classes=range(n_classes))
+    d, low = rng.integers(1, 15), 10.0 ** -rng.uniform(0.4, 6.0)
+    delays = np.full(n, d) if is_fixed else rng.integers(d + 1, size=n)
+    c = rng.choice([1.0, 0.5, 0.01], size=n) if weighted else np.ones(n)
+    y, ranges, served, learned, late = rng.integers(n_classes, size=n), [], [], [], 0.0
+    for t in range(n + d + 1):
+        for r in np.flatnonzero(np.arange(min(t, n)) + delays[:t] == t - 1):
+            X, of_row, n_before = served[r]
+            model._partial_fit(X, y[[r]], c[[r]], served=of_row)
+            meanwhile = sum(c[s] * ranges[s] for s in learned[n_before:])
+            late += c[r] * min(ranges[r], meanwhile)
+            learned.append(r)
+        if t < n:
+            is_right = ADVERSARIES[adversary](t, d, model.weights_, rng)
+            p = np.where(is_right, 1.0 - low, low)[:, np.newaxis]
+            P = np.where(np.arange(n_classes) == y[t], p, (1.0 - p) / (n_classes - 1))
+            X = P.reshape(1, -1)
+            served.append((X, model._serve(X)[1], len(learned)))
+            ranges.append(np.ptp(np.log(P[:, y[t]])))
+    assert len(learned) == n
     regret = model.cumulative_loss_ - model.expert_losses_.min()
-    assert regret <= np.log(10) + 2.0 * late + 1e-9
+    assert regret <= np.log(5 * n_experts) + 2.0 * late + 1e-9
