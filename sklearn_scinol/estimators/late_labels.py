@@ -214,14 +214,13 @@ class LateLabels:
         locks = locks_of(estimator)
         # None drops the row meanwhile. An interruption may come once it is learned.
         with locks.learning, locks.state, locks_of(self).state:
-            self._observe_early()
-            try:
-                x = self._waiting[key]
-            except KeyError:
+            if key not in self._waiting:
                 raise KeyError(
                     f"No row waits under the key {key!r}: none came, it was learned, "
                     f"or it was dropped as the oldest of more than {self.max_waiting}."
-                ) from None
+                )
+            self._observe_early()
+            x = self._waiting[key]
             is_early = not isinstance(x, Waiting)
             learn = self.rows.learn_one if is_early else self.rows._learn_waiting
             try:

@@ -55,6 +55,9 @@ N_COUNTS, N_VALUE_COLUMNS = 6, 7
 #: Number of gaps between rows whose median is the unit of times that are numbers.
 N_GAPS = 100
 
+#: Units of times that are not numbers, in seconds or rows.
+UNITS = {"date": np.array([60.0]), "row": np.array([1.0])}
+
 #: Number of places at first.
 FIRST_PLACES = 16
 
@@ -411,6 +414,8 @@ class KeyHistory(RecordsChanges):
                 for name in self._undone:
                     array, saved = getattr(self, name), getattr(entry, name)
                     array[entry.places[kept]] = saved[kept]
+            for name in self._undone:
+                getattr(self, name)[self.n_used :] = 0
 
         return restore
 
@@ -513,7 +518,7 @@ class Clock(Part):
                 times = np.fmax.accumulate(times)
             self.last = float(times[-1])
         if self.kind != "number":
-            return times, np.full(n, 60.0 if self.kind == "date" else 1.0)
+            return times, UNITS[self.kind].repeat(n)
         if learns:
             return times, self._learn_units(np.diff(times, prepend=last))
         return times, self._units_with(times - last)
