@@ -129,6 +129,19 @@ def intervals():
     return markdown([*header, "/ quantiles"], rows)
 
 
+def intervals_groups():
+    """Coverage of thirds of the rows in `intervals.py`."""
+    (_, _, _, *lines), *_ = printed("intervals_groups")
+    rows = []
+    for line in lines:
+        name, *cells = re.split(r"  +", line)
+        cells = ["", *cells] if name == "mean" else [f"{int(cells[0]):,}", *cells[1:]]
+        rows.append([name, *cells])
+    one = "one group: thirds off, mean", "worst", "all rows"
+    header = "stream", "rows", *one, "thirds: mean", "worst", "all rows", "score"
+    return markdown(header, rows)
+
+
 def experts():
     """Gains of experts in `experts.py`, in %, in classification and regression."""
     rows = {}

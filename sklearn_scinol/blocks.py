@@ -3,6 +3,7 @@
 All are NamedTuples, which compiled code can take.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,13 @@ def as_read_only(array):
     array = np.require(array, requirements="CAE")
     array.flags.writeable = False
     return array
+
+
+def runs_of(mask):
+    """Yield slices of rows that are all in a mask, or all not in it, in order."""
+    ends = [0, *np.flatnonzero(np.diff(mask)) + 1, len(mask)]
+    for start, stop in pairwise(ends):
+        yield slice(int(start), int(stop))
 
 
 def repeat_to_entries(rows, of_rows):

@@ -68,7 +68,7 @@ from .transforms import (
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
 #: Version of the files that `save` writes, and of those that `load` reads.
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 
 # Name of our entry in a file of skops.
 HEADER = "sklearn_scinol.json"

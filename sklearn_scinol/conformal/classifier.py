@@ -54,6 +54,11 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the rows whose label is to be in the set, between 0 and 1; or several
         in ascending order, for a set each.
+    groups : "auto", column, list of columns, callable or None, default=None
+        Groups of rows that hold the level each, see `group_coverage_`. "auto": about
+        thirds of the largest probabilities. Each value of a column, by name or index,
+        is a group, or each combination of several; a callable takes rows and returns an
+        array of their groups. None: all rows are one group.
 
     Attributes
     ----------
@@ -67,6 +72,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         counts rows as :meth:`coverage_bound` does, and is NaN before the first.
     mean_size_ : float or ndarray of shape (n_levels,)
         Mean number of labels in these sets, or NaN.
+    groups_ : list
+        Labels of the groups, in the order of their first rows.
+    group_coverage_ : dict
+        `coverage_` of each group, by its label.
 
     See Also
     --------
@@ -122,6 +131,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         "estimator": [HasMethods(["partial_fit", "predict_proba"]), None],
     }
     _METHODS = "predict", "predict_proba", "predict_set"
+    _THIRDS = (("sure", "medium", "unsure"),)
     _estimator_method = "predict_proba"
 
     # Learning.
@@ -235,18 +245,23 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         self._check_probabilities(P, len(labels))
         if is_first:
             self._output_shape = ()
-            self._outputs = [Thresholds(self._levels)]
+            self._outputs = [Thresholds(self._levels, self._n_thirds)]
         scores, codes = self._scores(P, labels, weights, known)
         own = of_thresholds = None
         if how.served is not None or how.serves:
             own = self._own_served(how.served, len(labels))
-            of_thresholds, of_scores = own.split(len(self._levels), scores.shape[1])
+            (thresholds,) = self._outputs
+            sizes = thresholds.n_served, scores.shape[1]
+            of_thresholds, of_scores = own.split(*sizes)
             scores = of_scores.swap(scores)
         weights = self._without_unpredicted(weights)
         (thresholds,) = self._outputs
         rollbacks.append(checkpoint(thresholds))
+        groups = self._learn_groups(X, weights)
+        thresholds.make_groups(self._n_groups)
         engine = get_engine(current_engine())
-        sets = thresholds.learn(engine, scores, codes, weights, of_thresholds)
+        of_rows = groups, scores, codes, weights, of_thresholds
+        sets = thresholds.learn(engine, *of_rows)
         sets = sets[..., self._level_indices()]
         if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)
@@ -258,17 +273,17 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
         Classes that were not known when a row was served have infinite scores.
         """
-        n_levels, classes = len(self._levels), self.classes_
-        own = ServedRows.unknown(n, n_levels + classes.size)
+        n_own, classes = self._outputs[0].n_served, self.classes_
+        own = ServedRows.unknown(n, n_own + classes.size)
         for key, rows in () if served is None else served.groups():
             if not key.fits_but_for_classes(self._served_key):
                 continue
             values, was_known = served.values[rows], np.isin(classes, key.classes)
             scores = np.full((len(values), classes.size), np.inf)
-            scores[:, was_known] = values[:, n_levels : n_levels + key.classes.size][
+            scores[:, was_known] = values[:, n_own : n_own + key.classes.size][
                 :, np.isin(key.classes, classes)
             ]
-            own.values[rows] = np.hstack([values[:, :n_levels], scores])
+            own.values[rows] = np.hstack([values[:, :n_own], scores])
             own.is_known |= rows
         return own
 
@@ -360,7 +375,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         check_is_fitted(self)
         places = self._level_indices(confidence_level)
         scores = log_odds_against(self.estimator_.predict_proba(X))
-        return self._outputs[0].predict(scores)[0][..., places]
+        (thresholds,), groups = self._outputs, self._group_codes(X)
+        return thresholds.predict(groups, scores)[0][..., places]
 
     def _serve_inner(self, X):
         if isinstance(self.estimator_, OnlineEstimator):
@@ -369,8 +385,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     def _parts_of(self, X, P, *, exactly=False):
         (thresholds,), scores = self._outputs, log_odds_against(P)
-        sets, before = thresholds.predict(scores)
-        values = np.hstack([np.broadcast_to(before, (len(P), before.shape[1])), scores])
+        sets, before = thresholds.predict(self._group_codes(X), scores)
+        values = np.hstack([before, scores])
         labels = self.classes_[P.argmax(axis=1)]
         return (labels, P, sets[..., self._level_indices()]), values
 
@@ -409,7 +425,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         """Mean number of labels in the sets so far."""
         return self._of_levels(lambda each: each.means[1], "mean_size_")
 
-    def coverage_bound(self) -> Any:
+    def coverage_bound(self, by_group: bool = False) -> Any:
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of labels outside sets of level :math:`1 -
@@ -423,9 +439,16 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         becomes twice the largest weight, less the first, over the sum of weights. See
         :doc:`/user_guide/label_sets` for the proof.
 
+        Parameters
+        ----------
+        by_group : bool, default=False
+            Whether to return the bounds of all groups, in which the same holds with
+            the corrections and rows of the group. Else the bounds of groups add up,
+            by their numbers of rows.
+
         Returns
         -------
-        bound : float or ndarray of shape (n_levels,)
+        bound : float or ndarray of shape (n_levels,), or a dict of these
             No larger deviation of :attr:`coverage_` was possible, given these
             corrections, but for labels that are exactly at the threshold.
 
@@ -434,7 +457,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         AttributeError
             If the model was merged from others, which have a bound each.
         """
-        return self._bound()
+        return self._bound(by_group)
 
     @property
     def _takes_dense_view(self):

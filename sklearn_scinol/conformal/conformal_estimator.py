@@ -1,15 +1,23 @@
 """Base of estimators that learn how far to trust the predictions of others."""
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from functools import partial
-from typing import Any, Self
+from itertools import chain, compress
+from numbers import Integral
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
+from sklearn.utils import (
+    Tags,
+    _safe_indexing,
+    check_consistent_length,
+    get_tags,
+)
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from .._invariants import floats, is_number
@@ -29,6 +37,15 @@ from .row_by_row import AT_ONCE, Learning, predicts_by_row
 
 # Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
 CHUNK_ROWS = 100
+
+# Largest number of groups whose labels are given.
+MAX_GROUPS = 10_000
+
+# Types of what tells groups apart, in one column or several.
+LABELS = str, int, float, tuple
+
+#: Columns, or a function of rows, that tell groups of rows apart.
+Groups: TypeAlias = str | int | list[str | int] | Callable[[Any], ArrayLike] | None
 
 
 class ConformalEstimator(
@@ -50,7 +67,13 @@ class ConformalEstimator(
         Weighted sum of the estimator's losses before each update, if it has it.
     """
 
-    _parameter_constraints: dict = {"confidence_level": PROBABILITIES}
+    _parameter_constraints: dict = {
+        "confidence_level": PROBABILITIES,
+        "groups": [str, Integral, list, callable, None],
+    }
+
+    # Names of the thirds of the values whose thirds are groups, for "auto".
+    _THIRDS: tuple[tuple[str, str, str], ...]
 
     # Methods to predict by, and the estimator's method that they build on.
     _METHODS: tuple[str, ...]
@@ -63,10 +86,15 @@ class ConformalEstimator(
     _equal_attributes = ()
 
     def __init__(
-        self, estimator: Any = None, *, confidence_level: float | Sequence[float] = 0.9
+        self,
+        estimator: Any = None,
+        *,
+        confidence_level: float | Sequence[float] = 0.9,
+        groups: Groups = None,
     ) -> None:
         self.estimator = estimator
         self.confidence_level = confidence_level
+        self.groups = groups
 
     # Learning.
 
@@ -188,10 +216,15 @@ class ConformalEstimator(
 
     def _start(self):
         """Forget all rows."""
+        names = self.groups if isinstance(self.groups, list) else [0]
+        if not (names and all(isinstance(name, str | int) for name in names)):
+            raise ValueError(
+                f"groups must name columns by texts or indices; got {self.groups!r}."
+            )
         self.estimator_ = clone(self._given())
         self._check_estimator()
         self._levels = np.atleast_1d(np.asarray(self.confidence_level, dtype=float))
-        self._outputs = None
+        self._outputs, self._labels = None, []
         self._has_learned = self._is_merged = False
 
     @abstractmethod
@@ -263,6 +296,55 @@ class ConformalEstimator(
             n_unpredicted = np.argmax(weights > 0.0) + 1
         return np.where(np.arange(len(weights)) < n_unpredicted, 0.0, weights)
 
+    # Groups of rows.
+
+    @property
+    def _n_thirds(self):
+        """Number of values whose thirds are the groups."""
+        return len(self._THIRDS) if is_auto(self.groups) else 0
+
+    @property
+    def _n_groups(self):
+        """Number of groups; of given ones also that of rows with a new label."""
+        if is_auto(self.groups):
+            return 3**self._n_thirds
+        return len(self._labels) + 1
+
+    def _group_codes(self, X, labels=None):
+        """Return the groups of rows by their labels, if they are given by `groups`."""
+        n = _num_samples(X)
+        if self.groups is None or is_auto(self.groups):
+            return np.zeros(n, np.intp)
+        labels = labels_of_groups(X, self.groups) if labels is None else labels
+        codes = {label: code for code, label in enumerate(self._labels)}
+        return np.array([codes.get(label, len(codes)) for label in labels], np.intp)
+
+    def _learn_groups(self, X, weights):
+        """Return the groups of rows, and remember labels of rows that are learned."""
+        if self.groups is None or is_auto(self.groups):
+            return self._group_codes(X)
+        labels = labels_of_groups(X, self.groups)
+        learned = dict.fromkeys(compress(labels, weights > 0.0))
+        new = [label for label in learned if label not in self._labels]
+        if len(self._labels) + len(new) > MAX_GROUPS:
+            raise ValueError(
+                f"groups={self.groups!r} makes more than {MAX_GROUPS:,} groups of rows."
+            )
+        self._labels = self._labels + new
+        return self._group_codes(X, labels)
+
+    @property
+    def groups_(self) -> list[Any]:
+        """Labels of the groups that rows were of."""
+        self._check_has("groups_")
+        if is_auto(self.groups):
+            first, *others = reversed(self._THIRDS)
+            names = [*first]
+            for more in others:
+                names = [f"{own}, {name}" for name in names for own in more]
+            return names
+        return [*self._labels]
+
     def _level_indices(self, confidence_level=None):
         """Return the index of a level, or indices of several; all if None."""
         if confidence_level is None:
@@ -303,7 +385,12 @@ class ConformalEstimator(
         """Share of the targets so far that were covered."""
         return self._of_levels(lambda each: each.means[0], "coverage_")
 
-    def _bound(self):
+    @property
+    def group_coverage_(self) -> dict[Any, Any]:
+        """Share of the targets so far that were covered, for each of `groups_`."""
+        return self._of_groups(lambda each: each.coverage_of_groups, "group_coverage_")
+
+    def _bound(self, by_group):
         """Return the bound on the deviation of the coverage."""
         check_is_fitted(self)
         if self._is_merged:
@@ -311,13 +398,26 @@ class ConformalEstimator(
                 f"This {type(self).__name__!r} has no 'coverage_bound', which holds "
                 "for each of the models that it was merged from."
             )
+        if by_group:
+            return self._of_groups(lambda each: each.bound_of_groups, "coverage_bound")
         return self._of_levels(lambda each: each.bound, "coverage_bound")
 
-    def _of_levels(self, function, name):
+    def _of_groups(self, function, name):
+        """Return what a function has for each group, by the groups' labels."""
+        self._check_has(name)
+        return {
+            label: self._of_levels(lambda each, k=k: function(each)[k], name)
+            for k, label in enumerate(self.groups_)
+        }
+
+    def _check_has(self, name):
         if not self.__sklearn_is_fitted__():
             raise AttributeError(
                 f"{type(self).__name__!r} object has no attribute {name!r}"
             )
+
+    def _of_levels(self, function, name):
+        self._check_has(name)
         values = np.stack([function(each) for each in self._outputs])
         values = values[:, self._level_indices()]
         values = values if self._output_shape else values[0]
@@ -371,22 +471,31 @@ class ConformalEstimator(
         if not others:
             return deepcopy(self)
         members = [self, *others]
-        everyone = members if start is None else [*members, start]
+        everyone = [start, *members]
         merged = copy(self)
         merged.estimator_, _ = merge_steps(
             "estimator",
             [each.estimator_ for each in members],
             start and start.estimator_,
-            placements or [None for _ in everyone],
+            placements or [None for _ in members] + [None] * (start is not None),
         )
+        first = [] if start is None else [start]
+        labels = chain.from_iterable(each._labels for each in [*first, *members])
+        merged._labels = [*dict.fromkeys(labels)]
+        first, *outputs = [each and each._placed_outputs(merged) for each in everyone]
         merged._outputs = [
-            type(each).merged(
-                [member._outputs[k] for member in members], start and start._outputs[k]
-            )
-            for k, each in enumerate(self._outputs)
+            type(of_members[0]).merged(of_members, start and first[k])
+            for k, of_members in enumerate(zip(*outputs, strict=True))
         ]
         merged._is_merged = True
         return merged
+
+    def _placed_outputs(self, merged):
+        """Return the outputs with the groups of a model that has them all."""
+        if self._labels == merged._labels:
+            return self._outputs
+        places = np.array([merged._labels.index(label) for label in self._labels])
+        return [each.with_groups(places, merged._n_groups) for each in self._outputs]
 
     def _invariants(self):
         """Yield what holds between two calls."""
@@ -402,10 +511,54 @@ class ConformalEstimator(
         yield "levels ascend", np.diff(levels) > 0.0
         yield "the output shape is a tuple", isinstance(self._output_shape, tuple)
         yield "there are outputs", isinstance(self._outputs, list)
+        are_labels = [isinstance(each, LABELS) or each is None for each in self._labels]
+        yield "groups have labels", all(are_labels)
+        yield "labels differ", len({*self._labels}) == len(self._labels)
         n_outputs = len(self._outputs)
         yield "the outputs fit their shape", np.prod(self._output_shape) == n_outputs
         for each in self._outputs:
             yield "outputs have states", isinstance(each, Levels)
             yield "states have all levels", each.n_levels == len(levels)
+            yield "groups are thirds or given", each.n_thirds == self._n_thirds
+            yield "states have all groups", each.n_groups == self._n_groups
         for name in "_has_learned", "_is_merged":
             yield f"{name} is true or false", is_number(vars(self).get(name), bool)
+
+
+def is_auto(groups):
+    """Whether groups are thirds."""
+    return isinstance(groups, str) and groups == "auto"
+
+
+def labels_of_groups(X, groups):
+    """Return what tells the groups of rows apart: numbers, texts, None, or tuples."""
+    n = _num_samples(X)
+    if callable(groups):
+        labels = np.asarray(groups(X))
+        if labels.shape != (n,):
+            raise ValueError(
+                f"groups returned an array of shape {labels.shape}, expected ({n},)."
+            )
+        return [*map(_label, labels.tolist())]
+    names = groups if isinstance(groups, list) else [groups]
+    columns = [[*map(_label, _column(X, name))] for name in names]
+    return columns[0] if len(columns) == 1 else [*zip(*columns, strict=True)]
+
+
+def _column(X, name):
+    """Return the values of a column, of rows of any kind."""
+    try:
+        if isinstance(X, list):  # of dicts, or lists
+            return [row[name] for row in X]
+        column = _safe_indexing(X, name, axis=1)
+    except (IndexError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"X has no column {name!r}, which groups names.") from error
+    column = column.toarray() if sparse.issparse(column) else np.asarray(column)
+    return column.ravel().tolist()
+
+
+def _label(value):
+    """Return a value as a label; missing values are one label."""
+    if value is None or value != value:
+        return None
+    return value if isinstance(value, LABELS) else str(value)

@@ -1,12 +1,18 @@
 """Levels of coverage that corrections hold."""
 
+from copy import copy
+
 import numpy as np
 
-from .._invariants import ROUNDING, floats
+from .._invariants import ROUNDING, floats, same_structure
 from .._shards import Shards
 from .._state import Part
+from ..blocks import runs_of
 from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends
-from ..models.served import runs_of
+from ..transforms.standard import StandardTransform
+
+#: Deviations from the mean between which a third of normal values is.
+THIRD = 0.43
 
 
 class Levels(Part):
@@ -18,29 +24,85 @@ class Levels(Part):
         Running means of what the rows' targets are measured by.
     ends : Corrections
         Of lower ends, if there are any, then of upper ends.
-    sums : ndarray of shape (2, n_levels)
-        Weight of the rows whose target was covered, and weighted sums of the sizes of
-        what covered them.
+    sums : ndarray of shape (n_groups, 2, n_levels)
+        For each group of rows, the weight of those whose target was covered, and
+        weighted sums of the sizes of what covered them.
+    thirds : StandardTransform or None
+        Moments of the values whose thirds are the groups, unless these are given.
     """
 
     # Step of the corrections.
     _step: float
 
-    def __init__(self, level, n_levels, rates, mean, limit):
-        n_means, n_ends = len(rates), len(level)
+    def __init__(self, level, n_levels, rates, mean, limit, n_thirds):
+        n_means, n_groups, shape = len(rates), 3**n_thirds, (3**n_thirds, len(level))
         means = np.zeros(n_means), np.full(n_means, mean)
         self.sizes = ErrorSizes(np.array(rates), *means)
-        corrections = np.zeros(n_ends), np.zeros(n_ends)
-        limits = np.array([-limit, limit]), np.zeros(3), np.array([self._step])
-        self.ends = Corrections(level, *corrections, *limits)
-        self.sums = np.zeros((2, n_levels))
+        weights, step = np.zeros((n_groups, 3)), np.array([self._step])
+        limits = np.array([-limit, limit])
+        corrections = np.zeros(shape), np.zeros(shape)
+        self.ends = Corrections(level, *corrections, limits, weights, step)
+        self.sums = np.zeros((n_groups, 2, n_levels))
+        self.thirds = StandardTransform(n_thirds) if n_thirds else None
 
     @property
     def n_levels(self):
         """Number of levels of coverage."""
-        return self.sums.shape[1]
+        return self.sums.shape[2]
 
-    def _correct(self, engine, errors, quantiles, weights, served):
+    @property
+    def n_groups(self):
+        """Number of groups of rows."""
+        return len(self.sums)
+
+    @property
+    def n_thirds(self):
+        """Number of values whose thirds are the groups; 0 if these are given."""
+        return 0 if self.thirds is None else self.thirds.moments.shape[1]
+
+    def make_groups(self, n_groups):
+        """Make room for groups that are given."""
+        more = n_groups - self.n_groups
+        if more > 0:
+            grown = {
+                name: np.pad(getattr(self.ends, name), [(0, more), (0, 0)])
+                for name in ("correction", "largest", "weights")
+            }
+            self.ends = self.ends._replace(**grown)
+            self.sums = np.pad(self.sums, [(0, more), (0, 0), (0, 0)])
+
+    def with_groups(self, places, n_groups):
+        """Return a copy whose groups are at places among others that have no rows."""
+        placed = copy(self)
+        placed.ends = self.ends._replace(
+            correction=np.zeros((n_groups, len(self.ends.level))),
+            largest=np.zeros((n_groups, len(self.ends.level))),
+            weights=np.zeros((n_groups, 3)),
+        )
+        placed.sums = np.zeros((n_groups, *self.sums.shape[1:]))
+        pairs = zip(placed.ends, self.ends, strict=True)
+        for new, old in [*pairs, (placed.sums, self.sums)]:
+            if new is not old:
+                new[places] = old[: len(places)]
+        return placed
+
+    def _learn_groups(self, engine, groups, values, weights, served):
+        """Return the groups of rows: those given, or served, or by thirds of values."""
+        if self.n_thirds == 0:
+            return groups
+        standard = self.thirds.learn_some(engine, values, weights > 0.0)
+        groups = _by_thirds(standard)
+        if served is not None:
+            groups = served.swap(groups[:, np.newaxis])[:, 0].astype(np.intp)
+        return groups
+
+    def _groups(self, groups, values):
+        """Return the groups of rows that are not learned."""
+        if self.n_thirds == 0:
+            return groups
+        return _by_thirds(self.thirds.transform(values))
+
+    def _correct(self, engine, groups, errors, quantiles, weights, served):
         """Learn the errors of rows; return the ends before each.
 
         These are the ends that a row was served, if it was; see :class:`ServedRows`.
@@ -50,42 +112,64 @@ class Levels(Part):
         is_known = np.zeros(n, dtype=bool) if served is None else served.is_known
         for rows in runs_of(is_known):
             if not is_known[rows.start]:
-                of_rows = errors[rows], quantiles[rows], weights[rows]
+                of_rows = (each[rows] for each in (groups, errors, quantiles, weights))
                 engine.learn_interval_ends(self.ends, *of_rows, n_lower, ends[rows])
                 continue
             ends[rows] = served.values[rows]
             for r in np.flatnonzero(weights[rows] > 0.0) + rows.start:
-                learn_ends(self.ends, errors[r], ends[r], weights[r])
+                learn_ends(self.ends, groups[r], errors[r], ends[r], weights[r])
         return ends if served is None else served.swap(ends)
 
-    def _add_to_sums(self, of_rows, weights):
+    def _add_to_sums(self, groups, of_rows, weights):
         """Add which targets were covered, and the sizes, each of (n, n_levels)."""
         steps = np.stack(of_rows, axis=1) * weights[:, np.newaxis, np.newaxis]
-        sums = np.concatenate([self.sums[np.newaxis], steps])
-        self.sums = np.cumsum(sums, axis=0)[-1]
+        for group in [0] if self.n_groups == 1 else np.unique(groups[weights > 0.0]):
+            of_group = steps if self.n_groups == 1 else steps[groups == group]
+            sums = np.concatenate([self.sums[group : group + 1], of_group])
+            self.sums[group] = np.cumsum(sums, axis=0)[-1]
 
     @property
-    def total_weight(self):
-        """Weight of the rows that were learned."""
-        return self.ends.weights[2]
+    def total_weights(self):
+        """Weights of the rows that were learned, by group."""
+        return self.ends.weights[:, 2]
 
     @property
     def means(self):
         """Share of covered targets, and mean size: (2, n_levels); NaN before any."""
-        return self.sums / (self.total_weight or np.nan)
+        return self.sums.sum(axis=0) / (self.total_weights.sum() or np.nan)
+
+    @property
+    def coverage_of_groups(self):
+        """Share of covered targets: (n_groups, n_levels); NaN before any."""
+        total = self.total_weights[:, np.newaxis]
+        return self.sums[:, 0] / np.where(total > 0.0, total, np.nan)
 
     @property
     def bound(self):
-        """Bound on the deviation of the coverage so far, for each level.
+        """Bound on the deviation of the coverage so far, for each level."""
+        total = self.total_weights.sum()
+        if total == 0.0:
+            return np.ones(self.n_levels)
+        return self._deviations().sum(axis=0) / total
+
+    @property
+    def bound_of_groups(self):
+        """Bounds on the deviations of the coverage of groups: (n_groups, n_levels)."""
+        total = self.total_weights[:, np.newaxis]
+        deviations = self._deviations()
+        return np.divide(
+            deviations, total, where=total > 0.0, out=np.ones(deviations.shape)
+        )
+
+    def _deviations(self):
+        """Bounds on the weights that are covered more or less than the levels say.
 
         Steps of a correction add up to its change. Where weights differ, they are
         relative to the largest one so far, which changes sums by parts.
         """
-        first, largest, total = self.ends.weights
-        if total == 0.0:
-            return np.ones(self.n_levels)
+        first, largest, _ = self.ends.weights.T[..., np.newaxis]
         return self._of_levels(
-            self.ends.largest * (2.0 * largest - first) / (self.ends.step * total)
+            self.ends.largest * (2.0 * largest - first) / self.ends.step
         )
 
     def _of_levels(self, of_ends):
@@ -96,24 +180,25 @@ class Levels(Part):
 
     def _merge(self, members, start):
         """Merge what all have into this one; return the members as shards."""
-        weights = np.array([m.total_weight - start.total_weight for m in members])
-        shares = np.full(len(members), 1.0 / len(members))
-        if weights.any():
-            shares = weights / weights.sum()
+        weights = np.stack([m.total_weights - start.total_weights for m in members])
+        shares = _shares(weights.sum(axis=1))
         shards = Shards(members, start, shares)
         sizes, ends = shards.sizes, shards.ends
+        of_groups = Shards(members, start, _shares(weights)[..., np.newaxis])
         forgets = start.sizes.rates > 0.0
         weight = np.where(forgets, sizes.weights.mean(), sizes.weights.sum())
         self.sizes = ErrorSizes(start.sizes.rates, weight, sizes.means.mean())
         largest = np.maximum.reduce([each.ends.weights for each in members])
         limits = np.stack([each.ends.limits for each in members])
         self.ends = self.ends._replace(
-            correction=ends.correction.mean(),
+            correction=of_groups.ends.correction.mean(),
             largest=ends.largest.max(),
             limits=np.array([limits[:, 0].min(), limits[:, 1].max()]),
-            weights=np.array([*largest[:2], ends.weights.sum()[2]]),
+            weights=np.column_stack([largest[:, :2], ends.weights.sum()[:, 2]]),
         )
         self.sums = shards.sums.sum()
+        if self.n_thirds:
+            self.thirds = StandardTransform.merged(shards.thirds)
         return shards
 
     def invariants(self):
@@ -122,10 +207,16 @@ class Levels(Part):
             yield from floats(f"{name} of sizes", values, self.sizes.rates.shape)
             if name != "means":
                 yield f"{name} of sizes >= 0", values >= 0.0
-        n_ends = len(self.ends.level)
-        shapes = {"limits": 2, "weights": 3, "step": 1}
+        n_ends, n_groups = len(self.ends.level), self.n_groups
+        shapes = {
+            "level": (n_ends,),
+            "limits": (2,),
+            "weights": (n_groups, 3),
+            "step": (1,),
+        }
         for name, values in self.ends._asdict().items():
-            yield from floats(f"{name} of ends", values, (shapes.get(name, n_ends),))
+            shape = shapes.get(name, (n_groups, n_ends))
+            yield from floats(f"{name} of ends", values, shape)
         level, correction, weights = (
             getattr(self.ends, name) for name in ("level", "correction", "weights")
         )
@@ -137,8 +228,27 @@ class Levels(Part):
         yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
         yield "the step is that of the class", self.ends.step == self._step
         yield "weights >= 0", weights >= 0.0
-        yield "the largest weight is the largest", weights[0] <= weights[1]
-        yield from floats("sums", self.sums, (2, self.sums.shape[-1]))
+        yield "the largest weight is the largest", weights[:, 0] <= weights[:, 1]
+        yield from floats("sums", self.sums, (n_groups, 2, self.n_levels))
         yield "sums >= 0", self.sums >= 0.0
-        is_part = self.sums[0] <= ROUNDING * weights[2]
+        is_part = self.sums[:, 0] <= ROUNDING * weights[:, 2:]
         yield "covered rows are a part of all", is_part
+        if self.thirds is not None:
+            yield "thirds are of values", isinstance(self.thirds, StandardTransform)
+            fresh = StandardTransform(self.n_thirds)
+            yield from same_structure(self.thirds, fresh, "the thirds")
+            yield "there are all thirds", n_groups == 3**self.n_thirds
+
+
+def _by_thirds(standardised):
+    """Return the groups of rows, of shape (n, n_thirds), by thirds of each column."""
+    thirds = (standardised > -THIRD).astype(np.intp) + (standardised > THIRD)
+    places = 3 ** np.arange(standardised.shape[1])
+    return np.add.reduce(places * thirds, axis=1)
+
+
+def _shares(weights):
+    """Return shares of weights along the first axis, equal if there are none."""
+    total = weights.sum(axis=0)
+    some = np.where(total > 0.0, total, 1.0)
+    return np.where(total > 0.0, weights / some, 1.0 / len(weights))

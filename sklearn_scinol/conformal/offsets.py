@@ -36,6 +36,8 @@ class Offsets(Levels):
     ----------
     levels : ndarray of shape (n_levels,)
         Shares of the targets that intervals have to contain, ascending.
+    n_thirds : {0, 2}, default=0
+        Whether groups are the thirds of widths times the thirds of predictions.
 
     Attributes
     ----------
@@ -44,34 +46,39 @@ class Offsets(Levels):
         Lower ends, then upper ends, by ascending level.
     quantiles : ScInOLRegressor
         Predicts the quantiles of errors in units.
-    sums : ndarray of shape (2, n_levels)
+    sums : ndarray of shape (n_groups, 2, n_levels)
         Weight of the rows whose target was in the interval, and weighted sums of the
         intervals' widths.
+    thirds : StandardTransform
     """
 
     _step = STEP
 
     _replaced = ("quantiles",)  # which learns under rollbacks of its own
 
-    def __init__(self, levels):
+    def __init__(self, levels, n_thirds=0):
         of_ends = np.concatenate([0.5 - levels[::-1] / 2, 0.5 + levels / 2])
-        super().__init__(of_ends, len(levels), RATES, mean=0.0, limit=0.0)
+        super().__init__(of_ends, len(levels), RATES, 0.0, 0.0, n_thirds)
         self.quantiles = ScInOLRegressor(
             loss="quantile", quantile=of_ends.tolist(), additive=True, center=False
         )
 
-    def learn(self, engine, errors, weights, features, deviations, learn, served=None):
+    def learn(
+        self, engine, groups, errors, weights, features, deviations, learn, served=None
+    ):
         """Learn the errors of rows; return the offsets before each.
 
         Parameters
         ----------
         engine : Engine
+        groups : ndarray of intp of shape (n,)
+            Groups of the rows, if they are given.
         errors : ndarray of shape (n,)
             Targets less predictions.
         weights : ndarray of shape (n,)
             Rows of weight 0 are not learned.
         features : ndarray of shape (n, n_features)
-            What the quantiles are predicted from.
+            What the quantiles are predicted from; first the prediction.
         deviations : ndarray of shape (n,) or None
             Standard deviations of the targets, if the estimator has them.
         learn : callable
@@ -92,10 +99,10 @@ class Offsets(Levels):
         sizes = np.empty((len(errors), len(RATES)))
         engine.learn_error_sizes(self.sizes, np.abs(errors), weights, sizes)
         unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
-        of_ends = None
+        of_groups = of_ends = None
         if served is not None:
-            parts = served.split(1, 1, F.shape[1], 2 * self.n_levels)
-            of_unit, of_errors, of_F, of_ends = parts
+            sizes = 1, 1, F.shape[1], 2 * self.n_levels, bool(self.n_thirds)
+            of_unit, of_errors, of_F, of_ends, of_groups = served.split(*sizes)
             unit = of_unit.swap(unit[:, np.newaxis])[:, 0]
             has_errors = of_errors.swap(has_errors[:, np.newaxis])[:, 0] > 0.0
             F = of_F.swap(F)
@@ -103,19 +110,21 @@ class Offsets(Levels):
         with np.errstate(over="ignore"):
             errors = np.clip(errors * inverse, -MAX_ERROR, MAX_ERROR)
         quantiles = np.ascontiguousarray(learn(F, errors, weights))
-        ends = self._correct(engine, errors, quantiles, weights, of_ends)
+        values = self._values(quantiles, features)
+        groups = self._learn_groups(engine, groups, values, weights, of_groups)
+        ends = self._correct(engine, groups, errors, quantiles, weights, of_ends)
         lower, upper = self._by_level(ends)
         errors, unit = errors[:, np.newaxis], unit[:, np.newaxis]
         of_rows = (lower <= errors) & (errors <= upper), unit * (upper - lower)
-        self._add_to_sums(of_rows, weights)
+        self._add_to_sums(groups, of_rows, weights)
         return _offsets(unit, lower, upper, has_errors[:, np.newaxis])
 
     def n_served(self, n_features, has_deviations):
         """Number of columns of the second value of :meth:`predict`."""
         n_ratios = len(OTHERS) + bool(has_deviations)
-        return 2 + n_ratios + n_features + 2 * self.n_levels
+        return 2 + n_ratios + n_features + 2 * self.n_levels + bool(self.n_thirds)
 
-    def predict(self, features, deviations, *, exactly=False):
+    def predict(self, groups, features, deviations, *, exactly=False):
         """Return the offsets of rows, and what they are made of.
 
         For the parameters see :meth:`learn`. The second value has the unit of errors,
@@ -124,17 +133,26 @@ class Offsets(Levels):
         """
         sizes = np.tile(self.sizes.means, (len(features), 1))
         unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
-        ends = np.zeros((len(features), 2 * self.n_levels))
-        if unit[0] > 0.0:
-            model = self.quantiles
+        quantiles = ends = np.zeros((len(features), 2 * self.n_levels))
+        model = self.quantiles
+        if model.__sklearn_is_fitted__():
             quantiles = model._serve(F)[0] if exactly else model.predict(F)
+        groups = self._groups(groups, self._values(quantiles, features))
+        if unit[0] > 0.0:
             ends = np.clip(quantiles, *self.ends.limits)
-            ends += self.ends.correction
+            ends += self.ends.correction[groups]
             nest(ends.T, self.n_levels)
         has_errors = self.sizes.weights[UNIT] > 0.0
         offsets = _offsets(unit[:, np.newaxis], *self._by_level(ends), has_errors)
         are_known = np.full(len(features), float(has_errors))
-        return offsets, np.column_stack([unit, are_known, F, ends])
+        served = [unit, are_known, F, ends, *[groups] * bool(self.n_thirds)]
+        return offsets, np.column_stack(served)
+
+    def _values(self, quantiles, features):
+        """Return widths and predictions of rows, whose thirds are the groups."""
+        widths = np.clip(quantiles[:, -1] - quantiles[:, 0], 0.0, MAX_ERROR)
+        values = np.column_stack([np.log1p(widths), features[:, 0]])
+        return values[:, : self.n_thirds]
 
     def _features(self, sizes, features, deviations):
         """Return the features of the quantiles, which have no unit of the target."""
@@ -152,15 +170,17 @@ class Offsets(Levels):
         return ends[:, self.n_levels - 1 :: -1], ends[:, self.n_levels :]
 
     def _of_levels(self, of_ends):
-        lower, upper = self._by_level(of_ends[np.newaxis])
-        return (lower + upper)[0]
+        lower, upper = self._by_level(of_ends)
+        return lower + upper
 
     # Merging.
 
     @classmethod
     def merged(cls, members, start=None):
         """Merge offsets that learned disjoint rows; those of `start` count once."""
-        fresh = cls(2.0 * members[0].ends.level[members[0].n_levels :] - 1.0)
+        first = members[0]
+        fresh = cls(2.0 * first.ends.level[first.n_levels :] - 1.0, first.n_thirds)
+        fresh.make_groups(first.n_groups)
         start = fresh if start is None else start
         fresh._merge(members, start)
         fitted = [m.quantiles for m in members if m.quantiles.__sklearn_is_fitted__()]

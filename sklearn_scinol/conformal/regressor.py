@@ -28,7 +28,7 @@ from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served
 from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
-from ..models.served import ServedRows, runs_of
+from ..models.served import ServedRows
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .conformal_estimator import ConformalEstimator
@@ -64,6 +64,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     confidence_level : float or array-like of shape (n_levels,), default=0.9
         Share of the targets that intervals have to contain, between 0 and 1; or several
         in ascending order, for an interval each.
+    groups : "auto", column, list of columns, callable or None, default=None
+        Groups of rows that hold the level each, see `group_coverage_`. "auto": about
+        thirds of the predicted widths times thirds of the predictions. Each value of a
+        column, by name or index, is a group, or each combination of several; a callable
+        takes rows and returns an array of their groups. None: all rows are one group.
 
     Attributes
     ----------
@@ -76,6 +81,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         several outputs it has an axis of outputs before that of levels.
     mean_width_ : float or ndarray of shape (n_levels,)
         Mean width of these intervals, in the units of the targets, or NaN.
+    groups_ : list
+        Labels of the groups, in the order of their first rows.
+    group_coverage_ : dict
+        `coverage_` of each group, by its label.
 
     See Also
     --------
@@ -124,6 +133,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         "estimator": [HasMethods(["partial_fit", "predict"]), None],
     }
     _METHODS = "predict", "predict_interval"
+    _THIRDS = ("narrow", "medium", "wide"), ("low", "middle", "high")
     _estimator_method = "predict"
 
     # Learning.
@@ -232,7 +242,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         n_outputs = predictions[:1].size
         if is_first:
             self._output_shape = y.shape[1:]
-            self._outputs = [Offsets(self._levels) for _ in range(n_outputs)]
+            thirds = self._n_thirds
+            self._outputs = [Offsets(self._levels, thirds) for _ in range(n_outputs)]
             self._n_columns = _columns(X, None).shape[1]
             self._standard = StandardTransform(n_outputs + self._n_columns)
         own, of_outputs = None, [None] * n_outputs
@@ -245,14 +256,18 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         weights = self._without_unpredicted(weights)
         engine, learned = get_engine(current_engine()), []
         rollbacks.append(checkpoint(self._standard))
-        features = self._learn_features(engine, X, predictions, weights)
+        features = self._features(X, predictions)
+        features = self._standard.learn_some(engine, features, weights > 0.0)
+        features, groups = _filled(features), self._learn_groups(X, weights)
         for k, offsets in enumerate(self._outputs):
             rollbacks.append(checkpoint(offsets))
+            offsets.make_groups(self._n_groups)
             learn = partial(_learn_quantiles, offsets.quantiles, rollbacks)
             if how.prepared is not None:
                 learn = partial(how.prepared.learn_quantiles, k, rollbacks)
             deviation = None if deviations is None else deviations[:, k]
-            of_rows = errors[:, k], weights, self._of_output(features, k), deviation
+            of_output = self._of_output(features, k)
+            of_rows = groups, errors[:, k], weights, of_output, deviation
             learned.append(offsets.learn(engine, *of_rows, learn, of_outputs[k]))
         if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)
@@ -288,19 +303,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """Return what tells how large errors are: predictions, and dense features."""
         columns = _columns(X, self._n_columns)
         return np.column_stack([predictions.reshape(len(columns), -1), columns])
-
-    def _learn_features(self, engine, X, predictions, weights):
-        """Standardise features of rows, and learn those that have a weight."""
-        features, is_learned = self._features(X, predictions), weights > 0.0
-        if is_learned.all():
-            return _filled(self._standard.learn(engine, features))
-        standardised = np.empty(features.shape)
-        for rows in runs_of(is_learned):
-            if is_learned[rows.start]:
-                standardised[rows] = self._standard.learn(engine, features[rows])
-            else:
-                standardised[rows] = self._standard.transform(features[rows])
-        return _filled(standardised)
 
     def _of_output(self, features, k):
         """Return the features for the errors of an output."""
@@ -379,10 +381,10 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         else:
             deviations = deviations.reshape(-1, n_outputs).T
         features = self._standard.transform(self._features(X, predictions))
-        features = _filled(features)
+        features, groups = _filled(features), self._group_codes(X)
         found = [
             offsets.predict(
-                self._of_output(features, k), deviations[k], exactly=exactly
+                groups, self._of_output(features, k), deviations[k], exactly=exactly
             )
             for k, offsets in enumerate(self._outputs)
         ]
@@ -423,7 +425,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """Mean width of the intervals so far, in the units of the targets."""
         return self._of_levels(lambda each: each.means[1], "mean_width_")
 
-    def coverage_bound(self) -> Any:
+    def coverage_bound(self, by_group: bool = False) -> Any:
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of targets above the upper end of intervals of
@@ -434,9 +436,16 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         fraction :math:`\alpha / 2`. With weights that differ, :math:`1 / T` becomes
         twice the largest weight, less the first, over the sum of weights.
 
+        Parameters
+        ----------
+        by_group : bool, default=False
+            Whether to return the bounds of all groups, in which the same holds with
+            the corrections and rows of the group. Else the bounds of groups add up,
+            by their numbers of rows.
+
         Returns
         -------
-        bound : float or ndarray of shape (n_levels,)
+        bound : float or ndarray of shape (n_levels,), or a dict of these
             Sum of the bounds of both ends: no larger deviation of :attr:`coverage_` was
             possible, given these corrections, but for targets that are exactly an end.
             With several outputs, an array with an axis of outputs before.
@@ -454,7 +463,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         :math:`C \le (i + 1/2)\, D + 0.05\, i\, (1 + d)`, for any weights. See
         :doc:`/user_guide/intervals` for the proof.
         """
-        return self._bound()
+        return self._bound(by_group)
 
     @property
     def _takes_dense_view(self):

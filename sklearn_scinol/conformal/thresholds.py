@@ -42,29 +42,34 @@ class Thresholds(Levels):
     ----------
     levels : ndarray of shape (n_levels,)
         Shares of the rows whose label sets have to contain, ascending.
+    n_thirds : {0, 1}, default=0
+        Whether groups are the thirds of the scores of the likeliest labels.
 
     Attributes
     ----------
     sizes : ErrorSizes
         Running mean of the scores of the rows' labels.
     ends : Corrections
-    sums : ndarray of shape (2, n_levels)
+    sums : ndarray of shape (n_groups, 2, n_levels)
         Weight of the rows whose label was in the set, and weighted sums of the numbers
         of labels in the sets.
+    thirds : StandardTransform
     """
 
     _step = STEP
 
-    def __init__(self, levels):
+    def __init__(self, levels, n_thirds=0):
         limit = MAX_LOG_ODDS
-        super().__init__(levels.copy(), len(levels), [RATE], limit, limit)
+        super().__init__(levels.copy(), len(levels), [RATE], limit, limit, n_thirds)
 
-    def learn(self, engine, scores, codes, weights, served=None):
+    def learn(self, engine, groups, scores, codes, weights, served=None):
         """Learn the labels of rows; return the sets before each.
 
         Parameters
         ----------
         engine : Engine
+        groups : ndarray of intp of shape (n,)
+            Groups of the rows, if they are given.
         scores : ndarray of shape (n, n_classes)
             Infinite for classes that were not known at a row.
         codes : ndarray of int of shape (n,)
@@ -72,7 +77,8 @@ class Thresholds(Levels):
         weights : ndarray of shape (n,)
             Rows of weight 0 are not learned.
         served : ServedRows, default=None
-            Thresholds that rows were served which waited for their labels.
+            Thresholds, and groups by thirds, that rows were served which waited for
+            their labels.
 
         Returns
         -------
@@ -83,23 +89,42 @@ class Thresholds(Levels):
         sizes, means = np.minimum(of_labels, MAX_LOG_ODDS), np.empty((len(rows), 1))
         engine.learn_error_sizes(self.sizes, sizes, weights, means)
         quantiles = np.repeat(means, self.n_levels, axis=1)
-        thresholds = self._correct(engine, of_labels, quantiles, weights, served)
+        of_groups = of_ends = None
+        if served is not None:
+            of_ends, of_groups = served.split(self.n_levels, bool(self.n_thirds))
+        values = self._values(scores)
+        groups = self._learn_groups(engine, groups, values, weights, of_groups)
+        of_rows = groups, of_labels, quantiles, weights, of_ends
+        thresholds = self._correct(engine, *of_rows)
         sets = _sets(scores, thresholds)
-        self._add_to_sums((sets[rows, codes], sets.sum(axis=1)), weights)
+        self._add_to_sums(groups, (sets[rows, codes], sets.sum(axis=1)), weights)
         return sets
 
-    def predict(self, scores):
-        """Return the sets of rows and their thresholds; for `scores` see `learn`."""
-        thresholds = np.maximum.accumulate(self.sizes.means + self.ends.correction)
-        thresholds = thresholds[np.newaxis]
-        return _sets(scores, thresholds), thresholds
+    @property
+    def n_served(self):
+        """Number of columns of the second value of :meth:`predict`."""
+        return self.n_levels + bool(self.n_thirds)
+
+    def predict(self, groups, scores):
+        """Return the sets of rows, and their thresholds and groups; see `learn`."""
+        groups = self._groups(groups, self._values(scores))
+        thresholds = self.sizes.means + self.ends.correction[groups]
+        thresholds = np.maximum.accumulate(thresholds, axis=1)
+        served = [thresholds, *[groups] * bool(self.n_thirds)]
+        return _sets(scores, thresholds), np.column_stack(served)
+
+    def _values(self, scores):
+        """Return the scores of the likeliest labels, whose thirds are the groups."""
+        least = np.minimum(scores.min(axis=1), MAX_LOG_ODDS)
+        return least[:, np.newaxis][:, : self.n_thirds]
 
     # Merging.
 
     @classmethod
     def merged(cls, members, start=None):
         """Merge thresholds that learned disjoint rows; those of `start` count once."""
-        fresh = cls(members[0].ends.level)
+        fresh = cls(members[0].ends.level, members[0].n_thirds)
+        fresh.make_groups(members[0].n_groups)
         fresh._merge(members, fresh if start is None else start)
         return fresh
 

@@ -278,13 +278,17 @@ class Engine(Protocol):
             Filled with the means before each row.
         """
 
-    def learn_interval_ends(self, ends, errors, quantiles, weights, n_lower, out):
+    def learn_interval_ends(
+        self, ends, groups, errors, quantiles, weights, n_lower, out
+    ):
         """Correct quantiles of errors: ends of intervals, or thresholds of sets.
 
         Parameters
         ----------
         ends : Corrections
             Changed.
+        groups : ndarray of intp of shape (n,)
+            The groups of the rows.
         errors : ndarray of shape (n,)
         quantiles : ndarray of shape (n, n_ends)
             Predicted quantiles of the errors, C-contiguous.

@@ -11,7 +11,7 @@ predicted quantile of the error at a level :math:`\tau`, plus a correction
 where :math:`s` is the error in units and :math:`b` the predicted quantile. Steps add up
 to the change of :math:`\theta`, so that targets are above the end as often as the level
 says, but for :math:`|\theta| / \eta` rows [1]_. The bound holds for any step
-:math:`\eta`.
+:math:`\eta`, and for each group of rows, which has corrections of its own.
 
 For a set of labels :math:`s` is the score of the row's label and :math:`b` a running
 mean of scores. All ends are upper ones, see :mod:`sklearn_scinol.conformal.thresholds`.
@@ -42,13 +42,13 @@ class ErrorSizes(NamedTuple):
 
 
 class Corrections(NamedTuple):
-    """Corrections of predicted quantiles."""
+    """Corrections of predicted quantiles, for each group of rows."""
 
     level: np.ndarray  # probability of targets below the end, (n_ends,)
-    correction: np.ndarray  # (n_ends,)
-    largest: np.ndarray  # largest absolute correction so far, (n_ends,)
+    correction: np.ndarray  # (n_groups, n_ends)
+    largest: np.ndarray  # largest absolute correction so far, (n_groups, n_ends)
     limits: np.ndarray  # the range of errors so far, and 0: (2,)
-    weights: np.ndarray  # first and largest weight of a row, and their sum: (3,)
+    weights: np.ndarray  # first and largest weight of a row, their sum: (n_groups, 3)
     step: np.ndarray  # of gradients, (1,)
 
 
@@ -58,13 +58,13 @@ def learn_size(s, i, size, c):
     s.means[i] += c / s.weights[i] * (size - s.means[i])
 
 
-def learn_weight(s, c):
-    """Learn the weight of a row; return it relative to the largest so far."""
-    if s.weights[2] == 0.0:
-        s.weights[0] = c
-    s.weights[1] = max(s.weights[1], c)
-    s.weights[2] += c
-    return c / s.weights[1]
+def learn_weight(s, group, c):
+    """Learn the weight of a row; return it relative to the largest of its group."""
+    if s.weights[group, 2] == 0.0:
+        s.weights[group, 0] = c
+    s.weights[group, 1] = max(s.weights[group, 1], c)
+    s.weights[group, 2] += c
+    return c / s.weights[group, 1]
 
 
 def nest(ends, n_lower):
@@ -86,17 +86,18 @@ def nest(ends, n_lower):
         ends[j] = larger(ends[j], ends[j - 1])
 
 
-def learn_end(s, i, error, end, c):
+def learn_end(s, group, i, error, end, c):
     """Correct an end by an error in units; one that is exactly the end is neutral."""
     is_above, is_off = 1.0 * (error > end), 1.0 * (error != end)
-    s.correction[i] += s.step[0] * c * is_off * (is_above - (1.0 - s.level[i]))
-    s.largest[i] = larger(s.largest[i], np.abs(s.correction[i]))
+    s.correction[group, i] += s.step[0] * c * is_off * (is_above - (1.0 - s.level[i]))
+    size = np.abs(s.correction[group, i])
+    s.largest[group, i] = larger(s.largest[group, i], size)
 
 
-def learn_ends(s, error, ends, c):
-    """Correct all ends by the error of a row of weight `c`; widen the range of errors.
+def learn_ends(s, group, error, ends, c):
+    """Correct the ends of a group by a row of weight `c`; widen the range of errors.
 
     The ends are those that were used for the row, perhaps some rows ago.
     """
-    learn_end(s, ..., error, ends, learn_weight(s, c))
+    learn_end(s, group, ..., error, ends, learn_weight(s, group, c))
     s.limits[:] = min(s.limits[0], error), max(s.limits[1], error)

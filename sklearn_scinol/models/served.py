@@ -67,13 +67,6 @@ class ServedRows:
         return charged
 
 
-def runs_of(mask):
-    """Yield slices of rows that are all in a mask, or all not in it, in order."""
-    ends = [0, *np.flatnonzero(np.diff(mask)) + 1, len(mask)]
-    for start, stop in pairwise(ends):
-        yield slice(int(start), int(stop))
-
-
 def _exchange(values, is_known, predictions, charged):
     is_known = is_known[:, np.newaxis]
     np.copyto(values, predictions, where=~is_known)

@@ -5,7 +5,7 @@ import numpy as np
 from .._invariants import floats
 from .._shards import Shards
 from .._state import Part
-from ..blocks import DenseRows, RowWeights
+from ..blocks import DenseRows, RowWeights, runs_of
 from . import moments
 from .moments import add_weight, inverse_deviation, moved_variance
 from .units import FeatureUnits
@@ -40,6 +40,18 @@ class StandardTransform(Part):
         _, outgrown = self.units.learn_and_convert(engine, DenseRows(rows), weights)
         self.moments[:2, outgrown] = 0.0
         return engine.standardise(self.moments, self._in_units(X))
+
+    def learn_some(self, engine, X, is_learned):
+        """Learn as `learn` does, but only some rows; transform each of the others."""
+        if is_learned.all():
+            return self.learn(engine, X)
+        standardised = np.empty(X.shape)
+        for rows in runs_of(is_learned):
+            if is_learned[rows.start]:
+                standardised[rows] = self.learn(engine, X[rows])
+            else:
+                standardised[rows] = self.transform(X[rows])
+        return standardised
 
     def transform(self, X):
         """Transform each row as if it came next, without learning."""

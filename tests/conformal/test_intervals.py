@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
-from support.conformal import INTERVALS, learned, weights
+from support.conformal import INTERVALS, halves, learned, weights
 from support.conformal import targets as data
 from support.naive_intervals import interval_offsets, standardised
 from support.registry import ENGINES, paired
@@ -53,11 +53,12 @@ def intervals_of(model, X, y, **arguments):
 @estimators
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("groups", [None, "auto", halves])
 @engines
-def test_reference(estimator, coverage, weighted, engine):
+def test_reference(estimator, coverage, weighted, groups, engine):
     X, y = data(90)
     c = weights(len(y)) if weighted else np.ones(len(y))
-    model = with_intervals(estimator, coverage)
+    model = with_intervals(estimator, coverage).set_params(groups=groups)
     found = intervals_of(model, X, y, sample_weight=c)
     alone = clone(estimator)
     with recorded_deviations(alone) as recorded:
@@ -67,14 +68,16 @@ def test_reference(estimator, coverage, weighted, engine):
     c[: np.flatnonzero(c)[0] + 1] = 0.0  # the first has no prediction
     features = [standardised(each, c > 0.0) for each in np.column_stack([p, X]).T]
     levels = np.atleast_1d(coverage).tolist()
-    lower, upper, corrections = interval_offsets(
-        (y - p).tolist(), c.tolist(), np.transpose(features), deviations, levels
-    )
+    given = halves(X).tolist() if groups is halves else groups
+    rows = (y - p).tolist(), c.tolist(), np.transpose(features), deviations
+    lower, upper, corrections = interval_offsets(*rows, levels, given)
     expected = p[:, np.newaxis, np.newaxis] + np.stack([lower, upper], axis=1)
     expected = expected if np.ndim(coverage) else expected[..., 0]
     assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     (offsets,) = model._outputs
-    assert_allclose(offsets.ends.correction, corrections, rtol=1e-9, atol=1e-9)
+    for label, of_group in corrections.items():
+        code = model.groups_.index(label) if groups else 0
+        assert_allclose(offsets.ends.correction[code], of_group, rtol=1e-9, atol=1e-9)
     is_scored = c > 0.0
     is_scored[np.flatnonzero(is_scored)[0]] = False  # the first has no unit
     inside = (y >= found[:, 0].T) & (y <= found[:, 1].T)
@@ -115,7 +118,7 @@ def test_late_labels_learn_the_intervals_that_were_served(delay, how, engine):
         model = make_online_pipeline(OnlineScaler(), model)
     late = model.partial_fit(X[:3], y[:3]).row_by_row().with_late_labels()
     before = model[-1] if in_pipeline else model
-    total, sums = before._outputs[0].total_weight, before._outputs[0].sums.copy()
+    total, sums = before._outputs[0].total_weights.sum(), before._outputs[0].sums.copy()
     served = []
     for r in range(3, len(y)):
         method = late.predict_interval_one if r % 3 else late.predict_one
@@ -135,10 +138,10 @@ def test_late_labels_learn_the_intervals_that_were_served(delay, how, engine):
     lower, upper = np.moveaxis(served[: len(y) - delay - 3], 1, 0)
     target = y[3 : len(y) - delay].reshape(-1, *[1] * (lower.ndim - 1))
     is_inside = ((lower <= target) & (target <= upper)).sum(axis=0)
-    assert_array_equal(offsets.sums[0] - sums[0], np.atleast_1d(is_inside))
+    assert_array_equal(offsets.sums[0, 0] - sums[0, 0], np.atleast_1d(is_inside))
     width = (upper - lower).sum(axis=0)
-    assert_allclose(offsets.sums[1] - sums[1], np.atleast_1d(width))
-    assert offsets.total_weight - total == len(target)
+    assert_allclose(offsets.sums[0, 1] - sums[0, 1], np.atleast_1d(width))
+    assert offsets.total_weights.sum() - total == len(target)
 
 
 @pytest.mark.cases(1)
@@ -338,9 +341,9 @@ def test_coverage_bound_on_hostile_streams(kind, weighted):
         interval = model.predict_interval(x)[0]
         y = float(np.clip(hostile_target(kind, interval, r, random), -1e90, 1e90))
         c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
-        before, unit = offsets.total_weight, offsets.sizes.means[1]
+        before, unit = offsets.total_weights.sum(), offsets.sizes.means[1]
         model.partial_fit(x, [y], sample_weight=[c])
-        if offsets.total_weight > before:
+        if offsets.total_weights.sum() > before:
             total += c
             distances = (y - interval) / unit
             is_end = np.abs(distances) <= 1e-9 * np.abs(interval / unit)
@@ -349,7 +352,7 @@ def test_coverage_bound_on_hostile_streams(kind, weighted):
             above += c * (distances[1] > 0.0 and not is_end[1])
     if not total:
         return
-    of_ends = offsets.ends.largest * (2.0 * offsets.ends.weights[1] - 0.5)
+    of_ends = offsets.ends.largest[0] * (2.0 * offsets.ends.weights[0, 1] - 0.5)
     of_ends = np.maximum(of_ends, 1e-12) / STEP
     assert above - 0.1 * total <= of_ends[1] + 1e-9
     assert above + ties - 0.1 * total >= -of_ends[1] - 1e-9
@@ -404,38 +407,44 @@ def crossing_target(kind, ends, r, random):
 @pytest.mark.parametrize("delay", [0, 20, "any"])
 @engines
 def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, engine):
-    """Whatever the quantiles, C <= (i + 1/2) D + i (1 + d) STEP at level i."""
+    """Whatever the quantiles, C <= (i + 1/2) D + i (1 + d) STEP at level i.
+
+    Rows are of two groups, in any order, and each holds its levels.
+    """
     n, k = 1200 if "outer" in kind else 300, len(coverage)
     offsets = Offsets(np.array(coverage))
+    offsets.make_groups(2)
     learn = get_engine(current_engine()).learn_interval_ends
     random, waiting, out = np.random.default_rng(0), [], np.empty((1, 2 * k))
-    above, ties, total = np.zeros(2 * k), np.zeros(2 * k), 0.0
+    above, ties, total = np.zeros((2, 2 * k)), np.zeros((2, 2 * k)), np.zeros((2, 1))
     n_learned = d = 0
     for r in range(n):
         scale = 0.0 if "outer" in kind else random.choice([0.0, 0.1, 1.0, 10.0])
         quantiles = np.sort(random.normal(size=(1, 2 * k)) * scale)
-        learn(offsets.ends, np.zeros(1), quantiles, np.zeros(1), k, out)
+        group = np.array([random.integers(2)])
+        learn(offsets.ends, group, np.zeros(1), quantiles, np.zeros(1), k, out)
         assert (np.diff(out[0]) >= 0.0).all()
         target = float(np.clip(crossing_target(kind, out[0], r, random), -1.0, 1.0))
-        waiting.append((target, quantiles, out[0].copy(), n_learned))
+        waiting.append((group, target, quantiles, out[0].copy(), n_learned))
         if r < (random.integers(2 * n) if delay == "any" else delay):
             continue
         place = random.integers(len(waiting)) if delay == "any" else 0
-        target, quantiles, ends, n_before = waiting.pop(place)
+        group, target, quantiles, ends, n_before = waiting.pop(place)
         d, n_learned = max(d, n_learned - n_before), n_learned + 1
         c = random.choice([0.1, 1.0, 7.0]) if weighted else 1.0
         if delay:
-            learn_ends(offsets.ends, target, ends, c)
+            learn_ends(offsets.ends, group[0], target, ends, c)
         else:
             row = np.array([target]), quantiles, np.array([c])
-            learn(offsets.ends, *row, k, out)
-        total, above = total + c, above + c * (target > ends)
-        ties += c * (target == ends)
+            learn(offsets.ends, group, *row, k, out)
+        total[group] += c
+        above[group] += c * (target > ends)
+        ties[group] += c * (target == ends)
     range_, levels = np.diff(offsets.ends.limits), np.arange(1, k + 1)
     bounds = (levels + 0.5) * range_ + levels * (1.0 + d) * STEP
-    lower, upper = offsets.ends.largest.reshape(2, -1)
-    assert (np.maximum(lower[::-1], upper) <= bounds).all()
-    first, largest, _ = offsets.ends.weights
+    lower, upper = np.split(offsets.ends.largest, 2, axis=1)
+    assert (np.maximum(lower[:, ::-1], upper) <= bounds).all()
+    first, largest, _ = offsets.ends.weights.T[..., np.newaxis]
     deviations = above - (1.0 - offsets.ends.level) * total
     bounds = offsets.ends.largest * (2.0 * largest - first) / STEP
     assert (deviations <= bounds + 1e-6).all()
@@ -447,12 +456,12 @@ def test_a_target_that_is_an_end_does_not_move_it(engine):
     ends = Offsets(np.array([0.8])).ends
     learn = get_engine(current_engine()).learn_interval_ends
     for k, error in (None, 3.0), (None, 0.0), (1, "end"), (0, "end"):
-        before = ends.correction.copy()
+        before = ends.correction[0].copy()
         error = before[k] if error == "end" else error
-        out = np.empty((1, 2))
-        learn(ends, np.array([error]), np.zeros((1, 2)), np.ones(1), 1, out)
+        out, row = np.empty((1, 2)), (np.array([error]), np.zeros((1, 2)), np.ones(1))
+        learn(ends, np.zeros(1, np.intp), *row, 1, out)
         assert_array_equal(out[0], before)
-        assert_array_equal(ends.correction == before, [k == 0, k == 1])
+        assert_array_equal(ends.correction[0] == before, [k == 0, k == 1])
 
 
 # Estimators.

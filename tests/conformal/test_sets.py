@@ -12,7 +12,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
-from support.conformal import SETS, learned, weights
+from support.conformal import SETS, halves, learned, weights
 from support.conformal import labels as data
 from support.naive_sets import MAX_SCORE, label_sets
 from support.registry import ENGINES
@@ -52,24 +52,30 @@ def sets_of(model, X, y, **arguments):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8, 0.95]])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("groups", [None, "auto", halves])
 @engines
-def test_reference(estimator, n_classes, coverage, weighted, engine):
+def test_reference(estimator, n_classes, coverage, weighted, groups, engine):
     X, y = data(90, n_classes)
     c = weights(len(y)) if weighted else np.ones(len(y))
     rows, classes = {"sample_weight": c}, np.arange(n_classes)
-    model = with_sets(estimator, coverage)
+    model = with_sets(estimator, coverage).set_params(groups=groups)
     found = sets_of(model, X, y, classes=classes, **rows)
     alone = clone(estimator)
     P = alone.partial_fit_predict(X, y, classes=classes, method="predict_proba", **rows)
     c = c.copy()
     c[: np.flatnonzero(c)[0] + 1] = 0.0  # the first is not learned
     levels = np.atleast_1d(coverage).tolist()
-    sets, corrections = label_sets(P.tolist(), y.tolist(), c.tolist(), levels)
+    given = halves(X).tolist() if groups is halves else groups
+    known = P.tolist(), y.tolist(), c.tolist()
+    sets, corrections = label_sets(*known, levels, given)
     sets = np.array(sets)
     assert_array_equal(found, sets if np.ndim(coverage) else sets[..., 0])
     assert 0.0 < sets[50:].mean() < 1.0
     (thresholds,) = model._outputs
-    assert_allclose(thresholds.ends.correction, corrections, rtol=1e-9, atol=1e-9)
+    for label, of_group in corrections.items():
+        code = model.groups_.index(label) if groups else 0
+        found = thresholds.ends.correction[code]
+        assert_allclose(found, of_group, rtol=1e-9, atol=1e-9)
     inside, size = sets[np.arange(len(y)), y], sets.sum(axis=1)
     assert_allclose(np.atleast_1d(model.coverage_), c @ inside / c.sum())
     assert_allclose(np.atleast_1d(model.mean_size_), c @ size / c.sum())
@@ -101,7 +107,7 @@ def test_late_labels_learn_the_sets_that_were_served(
         model = make_online_pipeline(StandardScaler(), model)
     late = model.partial_fit(X[:2], [0, 1]).row_by_row().with_late_labels()
     (thresholds,) = (model[-1] if in_pipeline else model)._outputs
-    total, sums = thresholds.total_weight, thresholds.sums.copy()
+    total, sums = thresholds.total_weights.sum(), thresholds.sums.copy()
     served = []
     for r in range(2, 120):
         expected = late.rows.predict_set_one(X[r])
@@ -120,9 +126,9 @@ def test_late_labels_learn_the_sets_that_were_served(
     outside = np.zeros(served[0].shape[1:])
     inside = sum(each[k] if k < len(each) else outside for each, k in pairs)
     size = sum(each.sum(axis=0) for each, _ in pairs)
-    assert_array_equal(thresholds.sums[0] - sums[0], np.atleast_1d(inside))
-    assert_array_equal(thresholds.sums[1] - sums[1], np.atleast_1d(size))
-    assert thresholds.total_weight - total == len(pairs)
+    assert_array_equal(thresholds.sums[0, 0] - sums[0, 0], np.atleast_1d(inside))
+    assert_array_equal(thresholds.sums[0, 1] - sums[0, 1], np.atleast_1d(size))
+    assert thresholds.total_weights.sum() - total == len(pairs)
 
 
 # Classes that come later.
@@ -249,7 +255,7 @@ def hostile_row(kind, model, r, random):
             return [1.0, 0.0, 0.0], 0
         case "just outside":
             threshold = (
-                model._outputs[0].sizes.means + model._outputs[0].ends.correction
+                model._outputs[0].sizes.means + model._outputs[0].ends.correction[0]
             )
             p = 1.0 / (1.0 + np.exp(np.clip(threshold[0] + 1e-7, -13.0, 13.0)))
             return [p, 1.0 - p, 0.0], 0
@@ -282,7 +288,7 @@ def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
         P, y = hostile_row(kind, model, r, random)
         P = np.array(P) / np.sum(P)
         c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
-        threshold = thresholds.sizes.means + thresholds.ends.correction
+        threshold = thresholds.sizes.means + thresholds.ends.correction[0]
         threshold = np.maximum.accumulate(threshold)
         with np.errstate(divide="ignore"):
             score = np.clip(np.log1p(-P[y]) - np.log(P[y]), -MAX_SCORE, MAX_SCORE)
@@ -290,8 +296,8 @@ def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
         is_tie = np.abs(score - threshold) <= 1e-9
         total, ties = total + c, ties + c * is_tie
         outside = outside + c * (score > threshold) * ~is_tie
-    largest = thresholds.ends.largest
-    bound = largest * (2.0 * thresholds.ends.weights[1] - 0.5) / STEP
+    largest = thresholds.ends.largest[0]
+    bound = largest * (2.0 * thresholds.ends.weights[0, 1] - 0.5) / STEP
     assert (outside - (1.0 - levels) * total <= bound + 1e-9).all()
     assert (outside + ties - (1.0 - levels) * total >= -bound - 1e-9).all()
     if not np.any(ties):
@@ -348,7 +354,7 @@ def test_class_weights_are_those_of_the_estimator():
     alone = clone(estimator)
     said = alone.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
     assert_array_equal(P, said)
-    assert model._outputs[0].total_weight == 299.0
+    assert model._outputs[0].total_weights.sum() == 299.0
 
 
 @pytest.mark.slow

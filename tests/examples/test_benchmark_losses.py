@@ -295,6 +295,14 @@ def test_intervals(load, run, monkeypatch, tmp_path):
     points, (ratio,) = script.measure(X, y, False)
     expected = [500, points.mean(), points.max(), ratio]
     assert [*map(float, shown.split())] == pytest.approx(expected, abs=0.06)
+    (shown,) = re.findall(r"^made\* +(.*)", run(script, "--groups"), re.M)
+    _, lower, upper = script.ours(X, y)
+    off = 100.0 * np.abs(((lower <= y) & (y <= upper))[200:].mean() - 0.9)
+    n_rows, thirds, worst, _, of_groups, *_, ratio = map(float, shown.split())
+    assert n_rows == 500
+    assert off <= thirds <= worst
+    assert of_groups > 0.0
+    assert ratio == pytest.approx(1.0, abs=0.2)
 
 
 def test_adaptive_label_sets(load, monkeypatch):

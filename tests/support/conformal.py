@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -44,6 +45,23 @@ def weights(n):
     return c
 
 
+def halves(X):
+    """Return two groups of rows, by the sign of a feature."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return X[:, 1] > 0.0
+
+
+def in_halves(data):
+    """Return a function that makes data with two groups of rows in a column."""
+
+    def make(*arguments, **keywords):
+        X, y = data(*arguments, **keywords)
+        X[:, 1] = halves(X)
+        return X, y
+
+    return make
+
+
 class Kind(NamedTuple):
     """Estimator of intervals or sets to test, and how its results are read."""
 
@@ -54,10 +72,16 @@ class Kind(NamedTuple):
     mixture: Any  # of few experts
     elsewhere: Any
     first: dict  # what the first call needs
+    groups: Any = None
+
+    @property
+    def has_ends(self):
+        """Whether intervals are learned, not sets."""
+        return self.method == "predict_interval"
 
     def make(self, estimator=None, level=0.8):
         estimator = clone(self.linear() if estimator is None else estimator)
-        return self.model(estimator, confidence_level=level)
+        return self.model(estimator, confidence_level=level, groups=self.groups)
 
     def said(self, model, X, y, **arguments):
         """Return intervals or sets before each row, and learn the rows."""

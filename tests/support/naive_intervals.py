@@ -39,7 +39,15 @@ def mean_size(errors, weights, rate):
     return sum(e * c * d for (e, c), d in zip(learned, decay, strict=True)) / total
 
 
-def interval_offsets(errors, weights, features, deviations, levels):
+def thirds(values, is_learned):
+    """Return the third of each value, by the mean and deviation up to it."""
+    return [
+        0 if each <= -0.43 else 1 if each <= 0.43 else 2
+        for each in standardised(values, is_learned)
+    ]
+
+
+def interval_offsets(errors, weights, features, deviations, levels, groups=None):
     """Return lower and upper offsets before each row, and corrections after all.
 
     Parameters
@@ -50,6 +58,14 @@ def interval_offsets(errors, weights, features, deviations, levels):
     deviations : list of float or None
     levels : list of float
         Shares of targets to contain, ascending.
+    groups : list, "auto" or None
+        Labels of the rows' groups; "auto": of thirds.
+
+    Returns
+    -------
+    lower, upper : ndarray
+    corrections : dict of list
+        By group.
     """
     n = len(errors)
     sizes = [
@@ -77,10 +93,21 @@ def interval_offsets(errors, weights, features, deviations, levels):
         for p in probabilities
     ]
     quantiles = np.sort(np.column_stack(quantiles), axis=1)
-    corrections = [0.0] * len(probabilities)
-    least = most = heaviest = 0.0
+    if groups == "auto":
+        is_learned = [c > 0.0 for c in weights]
+        widths = [math.log1p(row[-1] - row[0]) for row in quantiles]
+        of_width = thirds(widths, is_learned)
+        of_prediction = thirds([row[0] for row in features], is_learned)
+        sizes, places = ("narrow", "medium", "wide"), ("low", "middle", "high")
+        pairs = zip(of_width, of_prediction, strict=True)
+        groups = [f"{sizes[w]}, {places[p]}" for w, p in pairs]
+    groups = groups or [None] * n
+    of_groups = {group: [0.0] * len(probabilities) for group in groups}
+    heaviest = dict.fromkeys(groups, 0.0)
+    least = most = 0.0
     lower, upper = [], []
-    for r in range(n):
+    for r, group in enumerate(groups):
+        corrections = of_groups[group]
         ends = [min(max(q, least), most) for q in quantiles[r]]
         ends = [q + each for q, each in zip(ends, corrections, strict=True)]
         k = len(levels)
@@ -98,10 +125,10 @@ def interval_offsets(errors, weights, features, deviations, levels):
             lower.append([-math.inf] * k)
             upper.append([math.inf] * k)
         if weights[r] > 0.0:
-            heaviest = max(heaviest, weights[r])
+            heaviest[group] = max(heaviest[group], weights[r])
             for i, p in enumerate(probabilities):
                 if scaled[r] != ends[i]:
                     step = float(scaled[r] > ends[i]) - (1.0 - p)
-                    corrections[i] += STEP * weights[r] / heaviest * step
+                    corrections[i] += STEP * weights[r] / heaviest[group] * step
             least, most = min(least, scaled[r]), max(most, scaled[r])
-    return np.array(lower), np.array(upper), corrections
+    return np.array(lower), np.array(upper), of_groups

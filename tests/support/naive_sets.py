@@ -5,6 +5,8 @@ The mean score is taken anew over all rows for each row.
 
 import math
 
+from .naive_intervals import thirds
+
 __all__ = ["label_sets", "score"]
 
 RATE = 0.01
@@ -30,7 +32,7 @@ def mean_score(scores, weights):
     return total / sum(decay)
 
 
-def label_sets(probabilities, codes, weights, levels):
+def label_sets(probabilities, codes, weights, levels, groups=None):
     """Return the sets before each row, and corrections after all.
 
     Parameters
@@ -42,26 +44,35 @@ def label_sets(probabilities, codes, weights, levels):
     weights : list of float
     levels : list of float
         Shares of labels to contain, ascending.
+    groups : list, "auto" or None
+        Labels of the rows' groups; "auto": of thirds.
 
     Returns
     -------
     sets : list of list of list of bool
         By row, class and level.
-    corrections : list of float
+    corrections : dict of list of float
+        By group.
     """
     scores = [[score(p) for p in row] for row in probabilities]
     of_labels = [row[code] for row, code in zip(scores, codes, strict=True)]
-    corrections, heaviest, sets = [0.0 for _ in levels], 0.0, []
+    if groups == "auto":
+        found = thirds([min(row) for row in scores], [c > 0.0 for c in weights])
+        groups = [("sure", "medium", "unsure")[third] for third in found]
+    groups = groups or [None] * len(scores)
+    of_groups = {group: [0.0 for _ in levels] for group in groups}
+    heaviest, sets = dict.fromkeys(groups, 0.0), []
     for r, row in enumerate(scores):
+        group, corrections = groups[r], of_groups[groups[r]]
         mean = mean_score(of_labels[:r], weights[:r])
         thresholds = [mean + each for each in corrections]
         for i in range(1, len(levels)):
             thresholds[i] = max(thresholds[i], thresholds[i - 1])
         sets.append([[s <= t for t in thresholds] for s in row])
         if weights[r] > 0.0:
-            heaviest = max(heaviest, weights[r])
+            heaviest[group] = max(heaviest[group], weights[r])
             for i, level in enumerate(levels):
                 if of_labels[r] != thresholds[i]:
                     step = float(of_labels[r] > thresholds[i]) - (1.0 - level)
-                    corrections[i] += STEP * weights[r] / heaviest * step
-    return sets, corrections
+                    corrections[i] += STEP * weights[r] / heaviest[group] * step
+    return sets, of_groups

@@ -12,10 +12,10 @@ def learn_error_sizes(s, sizes, weights, out):
             learn_size(s, ..., size, c)
 
 
-def learn_interval_ends(s, errors, quantiles, weights, n_lower, out):
-    rows = zip(errors.tolist(), weights.tolist(), strict=True)
-    for r, (error, c) in enumerate(rows):
-        out[r] = np.clip(quantiles[r], *s.limits) + s.correction
+def learn_interval_ends(s, groups, errors, quantiles, weights, n_lower, out):
+    rows = zip(groups.tolist(), errors.tolist(), weights.tolist(), strict=True)
+    for r, (group, error, c) in enumerate(rows):
+        out[r] = np.clip(quantiles[r], *s.limits) + s.correction[group]
         nest(out[r], n_lower)
         if c > 0.0:
-            learn_ends(s, error, out[r], c)
+            learn_ends(s, group, error, out[r], c)
