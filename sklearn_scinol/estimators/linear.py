@@ -55,7 +55,7 @@ class bounds_regret(Generic[Parameters, Bound]):
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "since no bound is known for its algorithm."
             )
-        check_not_merged(estimator)
+        check_learned_in_order(estimator)
         if changes := _changing_parameters(estimator):
             off = {"random_features": None}
             instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
@@ -68,13 +68,22 @@ class bounds_regret(Generic[Parameters, Bound]):
         return MethodType(self.method, estimator)
 
 
-def check_not_merged(estimator):
-    """Raise AttributeError if the estimator was merged from several."""
-    if _is_fitted(estimator) and estimator._model.is_merged:
-        raise AttributeError(
-            f"This {type(estimator).__name__!r} has no attribute 'regret_bound', which "
-            "holds for each of the models that it was merged from."
-        )
+def check_learned_in_order(estimator):
+    """Raise AttributeError if the estimator was merged, or learned late labels."""
+    if not _is_fitted(estimator):
+        return
+    reasons = {
+        "holds for each of the models that it was merged from": (
+            estimator._model.is_merged
+        ),
+        "is for labels that come before the next row": estimator._model.is_late[0],
+    }
+    for reason, is_true in reasons.items():
+        if is_true:
+            raise AttributeError(
+                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
+                f"which {reason}."
+            )
 
 
 def _is_fitted(estimator):
@@ -312,8 +321,8 @@ class _Linear:
         Raises
         ------
         AttributeError
-            If the model centres, scales, standardises or is additive, or no bound is
-            known of its algorithm.
+            If the model centres, scales, standardises or is additive, if it was merged
+            or learned late labels, or no bound is known of its algorithm.
         ValueError
             If shapes do not fit, or the model has no intercept and `intercept` is not
             zero.

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from ..estimators.additive import Additive
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.linear import ABOVE_ONE, check_not_merged
+from ..estimators.linear import ABOVE_ONE, check_learned_in_order
 from ..estimators.rehearsal import is_rehearsal
 from ..losses.methods import is_by_output
 from ..models.additive import AdditiveModel
@@ -532,12 +532,7 @@ class MixtureEstimator(Additive, _BaseComposition):
             If it was merged from other models, or labels came late.
         """
         model = self._fitted_model()
-        check_not_merged(self)
-        if model.is_late[0]:
-            raise AttributeError(
-                f"This {type(self).__name__!r} has no 'regret_bound', which is for "
-                "labels that come before the next row."
-            )
+        check_learned_in_order(self)
         bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
         bounds += [level.regret_bound for level in model.levels]
         return sum(bounds) + float(model.clipping[:, 0].sum())

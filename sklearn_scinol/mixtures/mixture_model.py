@@ -129,8 +129,6 @@ class MixtureModel(Model):
         The weights then.
     level_curve : list of ndarray of shape (n_hedges, 1 + n_pools)
         The weights of the levels then, if there is a second one.
-    is_late : ndarray of shape (1,)
-        1 if weights have learned rows that other weights had served, else 0.
     """
 
     #: During a call: the losses of each expert before it, and the weights of its rows.
@@ -165,7 +163,6 @@ class MixtureModel(Model):
                 for k in range(n_hedges)
             ]
         self.points, self.curve, self.level_curve = [], [], []
-        self.is_late = np.zeros(1)
         self.has_begun = False
 
     def add_classes(self, loss, is_new):
@@ -592,8 +589,6 @@ class MixtureModel(Model):
         yield from floats("squared_errors", self.squared_errors, (1 + n_targets,))
         yield "squared_errors >= 0", self.squared_errors >= 0.0
         yield from floats("clipping", self.clipping, (shape[0], 1 + shape[1]))
-        yield from floats("is_late", self.is_late, (1,))
-        yield "is_late is 0 or 1", np.isin(self.is_late, [0.0, 1.0])
         if self.target_range is not None:
             limits = self.target_range.limits
             yield "limits have all outputs", limits.shape == (2, n_outputs)
@@ -775,7 +770,6 @@ class MixtureModel(Model):
         sums = in_own_units.map(lambda each: each.squared_errors)
         model.squared_errors = np.maximum(sums.sum(), 0.0)
         model.clipping = shards.map(lambda each: each.clipping).sum()
-        model.is_late = shards.map(lambda each: each.is_late).max()
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())

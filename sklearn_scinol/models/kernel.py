@@ -194,7 +194,8 @@ class KernelModel(OnlineModel):
             self._learn_block(engine, chunk.X, rows, block, predicted)
             if chunk.served is not None:
                 served = chunk.served[rows]
-                predicted = exchange_predictions(engine, served, predicted)
+                pair = served, predicted
+                predicted = exchange_predictions(engine, self, block, *pair)
             engine.compute_losses(self.loss, block, predicted.predictions, self.numbers)
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)

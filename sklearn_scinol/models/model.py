@@ -141,6 +141,9 @@ class Model(Part, metaclass=ABCMeta):
     ----------
     numbers : ndarray of shape (2,)
         `t` and `cumulative_loss`, for engines.
+    is_late : ndarray of shape (1,)
+        1 if it has learned rows for which another prediction was served, or in mixtures
+        other weights, else 0.
     """
 
     #: Sessions for sizes of chunks, which are none of the attributes of the state.
@@ -161,6 +164,7 @@ class Model(Part, metaclass=ABCMeta):
         self.loss = loss
         self.n_outputs = n_outputs
         self.numbers = np.zeros(2)
+        self.is_late = np.zeros(1)
         self.weight_scale = WeightScale()
 
     def __getstate__(self):
@@ -285,6 +289,7 @@ class Model(Part, metaclass=ABCMeta):
         """Add up rows and losses of models; return models in one unit."""
         self.is_merged = True
         self.numbers = np.maximum(shards.numbers.sum(), 0.0)
+        self.is_late = shards.is_late.max()
         scales = shards.map(lambda model: model.weight_scale)
         self.weight_scale, factors = WeightScale.merged(scales)
         return shards.in_units(factors)
@@ -339,6 +344,8 @@ class Model(Part, metaclass=ABCMeta):
         yield "t is a whole number", self.numbers[0] == self.t
         yield "t is a number of rows", 0 <= self.t <= MAX_ROWS
         yield "cumulative_loss >= 0", self.cumulative_loss >= 0.0
+        yield from floats("is_late", self.is_late, (1,))
+        yield "is_late is 0 or 1", np.isin(self.is_late, [0.0, 1.0])
         has_unit = self.weight_scale.unit > 0.0 or self.t == 0
         yield "unit of weights is positive once rows are learned", has_unit
 

@@ -11,6 +11,9 @@ import numpy as np
 
 from ..blocks import Predictions
 
+# Share of predictions by which those of several rows at once may differ.
+ROUNDING = 1e-9
+
 
 class ServedRows:
     """Predictions of some rows by a model and all models within it.
@@ -73,11 +76,22 @@ def _exchange(values, is_known, predictions, charged):
     charged[:] = np.where(is_known & np.isfinite(predictions), values, predictions)
 
 
-def exchange_predictions(engine, served, predicted):
-    """Return :class:`Predictions` that rows are charged for, but for their losses."""
+def _find_late(charged, predictions, c, is_late):
+    rounding = ROUNDING * np.maximum(np.abs(charged), np.abs(predictions))
+    is_other = (np.abs(charged - predictions) > rounding).any(axis=1) & (c > 0.0)
+    is_late[0] = max(is_late[0], float(is_other.any()))
+
+
+def exchange_predictions(engine, model, block, served, predicted):
+    """Return :class:`Predictions` that rows are charged for, but for their losses.
+
+    `is_late` of the model becomes 1 if they differ from its own.
+    """
     n_outputs = predicted.predictions.shape[1]
     own, of_averages = served.split(n_outputs, n_outputs)
     charged = own.exchange(engine, predicted.predictions)
+    pair, c = (charged, predicted.predictions), block.weights.given
+    engine.run(_find_late, *pair, c, model.is_late)
     averaged = predicted.averaged
     if averaged is not None:
         averaged = of_averages.exchange(engine, averaged)
@@ -110,7 +124,7 @@ def learn_served(engine, models, block, served, are_new=True):
     charged = []
     of_models = zip(models, served, found, sums, strict=True)
     for model, own, predicted, (total, before) in of_models:
-        predicted = exchange_predictions(engine, own, predicted)
+        predicted = exchange_predictions(engine, model, block, own, predicted)
         engine.run(np.copyto, total, before)
         arguments = model.loss, block, predicted.predictions, model.numbers
         losses = engine.compute_losses(*arguments)

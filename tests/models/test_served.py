@@ -150,3 +150,34 @@ def test_wrong_number_of_served_rows(engine):
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         model._partial_fit(X[:3], y[:3], None, served=served)
     assert_identical(learned(model), learned(before))
+
+
+def why_no_bound(model):
+    """Return the reason why a model has no bound; None if it has one."""
+    try:
+        bound = model.regret_bound
+        if hasattr(model, "expert_losses_"):
+            bound()
+    except AttributeError as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.cases(12)
+@of_every_kind
+def test_no_bound_with_late_labels(name, engine):
+    """It is for the predictions of one order, and labels that come before the next."""
+    kind = KINDS[name]
+    model = clone(kind.estimator)
+    learn(kind, model, slice(0, 6))
+    if why_no_bound(model):
+        pytest.skip("there is no bound in any case")
+    served = model._serve(kind.rows()[6:12])[1]
+    in_order = copy.deepcopy(model)
+    learn(kind, in_order, slice(6, 7), served=served[:1])
+    # A row of a kernel matrix does not tell its own norm before it is learned.
+    assert (why_no_bound(in_order) is None) == (name != "kernel-precomputed")
+    learn(kind, model, slice(12, 30))
+    assert not why_no_bound(model)
+    learn(kind, model, slice(6, 12), served=served)
+    assert "labels that come before the next row" in why_no_bound(model)
