@@ -32,6 +32,10 @@ BLOCK = re.compile(
 SECONDS = 120
 # What blocks may need, and the tests may not have.
 OPTIONAL = "dask", "matplotlib", "pandas", "polars", "pyarrow", "skops"
+# Large ones, each with a test of its own: what they warn of is theirs.
+ENGINES = "mlflow", "pyspark", "ray"
+# A broker of Kafka that has rows for one of the pages.
+STAND_INS = ROOT / "tests" / "stand_ins"
 # What nearly all import, or what takes long.
 COMMON = (
     "sklearn.datasets",
@@ -57,11 +61,19 @@ class Snippet(NamedTuple):
         page = page.relative_to(ROOT) if page.is_relative_to(ROOT) else page
         return f"{page.as_posix()}:{self.line}"
 
+    def imports(self, name):
+        pattern = rf"^\s*(import|from) {name}\b"
+        return re.search(pattern, self.source, re.MULTILINE) is not None
+
+    @property
+    def engine(self):
+        """The one of `ENGINES` that it imports, or None."""
+        return next(filter(self.imports, ENGINES), None)
+
     def missing(self):
         """A package that it imports and that is not installed."""
         for name in OPTIONAL:
-            needs = re.search(rf"^\s*(import|from) {name}\b", self.source, re.MULTILINE)
-            if needs and importlib.util.find_spec(name) is None:
+            if self.imports(name) and importlib.util.find_spec(name) is None:
                 return name
         if "read_table" in self.source and importlib.util.find_spec("pyarrow") is None:
             return "pyarrow"
@@ -145,17 +157,20 @@ def in_copy_of_this_process(script, folder, stdout, stderr):
         os._exit(status)
 
 
-def run(pages=PAGES):
-    """Run all blocks in a new process; return what each prints.
+def run(pages=PAGES, engine=None):
+    """Run the blocks that import `engine` in a new process; return what each prints.
 
-    All run on the NumPy engine, their own processes too: compiling takes longer.
+    Others run on the NumPy engine, their own processes too: compiling takes longer.
     """
     with TemporaryDirectory() as folder:
-        engine = "from sklearn_scinol import set_config; set_config(engine='numpy')"
-        Path(folder, "sitecustomize.py").write_text(engine, encoding="utf-8")
-        path = os.pathsep.join([folder, *filter(None, sys.path)])
+        numpy = "from sklearn_scinol import set_config; set_config(engine='numpy')"
+        if engine is None:  # which have threads, for which this would not hold
+            Path(folder, "sitecustomize.py").write_text(numpy, encoding="utf-8")
+        path = os.pathsep.join([folder, str(STAND_INS), *filter(None, sys.path)])
+        options = ["--engine", engine] if engine else []
+        command = [sys.executable, "-W", "default" if engine else "error", __file__]
         done = subprocess.run(
-            [sys.executable, "-W", "error", __file__, "--json", *map(str, pages)],
+            [*command, "--json", *options, *map(str, pages)],
             capture_output=True,
             text=True,
             encoding="utf-8",
@@ -167,14 +182,16 @@ def run(pages=PAGES):
     return json.loads(done.stdout)
 
 
-def answer(pages):
-    """Run all blocks in copies of this process, after the imports that many share."""
+def answer(pages, engine=None):
+    """Run blocks in copies of this process, after the imports that many share."""
     for name in COMMON if len(pages) > 1 else ():
         if importlib.util.find_spec(name.partition(".")[0]):
             importlib.import_module(name)
     gc.freeze()  # or the collector of each copy writes to all pages of memory
     found = [snippet for page in pages for snippet in snippets(page)]
-    return {s.name: printed(s) for s in found if s.missing() is None}
+    return {
+        s.name: printed(s) for s in found if s.engine == engine and s.missing() is None
+    }
 
 
 def write(page, said):
@@ -195,13 +212,14 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("pages", nargs="*", type=lambda p: Path(p).resolve())
     parser.add_argument("--json", action="store_true", help="print what they print")
+    parser.add_argument("--engine", choices=ENGINES, help="those that import it")
     parser.add_argument("--write", action="store_true", help="write it into the pages")
     arguments = parser.parse_args(argv)
     pages = arguments.pages or PAGES
     if arguments.json:
-        json.dump(answer(pages), sys.stdout)
+        json.dump(answer(pages, arguments.engine), sys.stdout)
         return 0
-    said, wrong = run(pages), 0
+    said, wrong = run(pages, arguments.engine), 0
     for page in pages:
         for snippet in snippets(page):
             output = said.get(snippet.name, snippet.shown)

@@ -95,7 +95,7 @@ def test_recipe():
     assert project["project"]["requires-python"] == ">=3.11"
     assert run == [as_conda(one) for one in project["project"]["dependencies"]]
     extras = project["project"]["optional-dependencies"]
-    others = ("all", "test", "doc", "site", "dev")
+    others = ("all", "test", "doc", "engines", "site", "dev")
     users = [extra for extra in extras if extra not in others]
     optional = {as_conda(one) for extra in users for one in extras[extra]}
     assert {*requirements["run_constraints"]} == optional

@@ -21,7 +21,10 @@ def assert_identical(actual, expected):
     if isinstance(expected, np.ndarray):
         assert actual.dtype == expected.dtype
         assert actual.shape == expected.shape
-        assert actual.tobytes() == expected.tobytes()
+        if expected.dtype == object:
+            assert_identical(actual.tolist(), expected.tolist())
+        else:
+            assert actual.tobytes() == expected.tobytes()
     elif isinstance(expected, dict):
         assert actual.keys() == expected.keys()
         for name in expected:
