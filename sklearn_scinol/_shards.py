@@ -1,5 +1,6 @@
 """Several models trained on disjoint data, and how to check and merge them."""
 
+from itertools import chain
 from pickle import PicklingError
 
 import numpy as np
@@ -25,15 +26,21 @@ class Origins(frozenset):
         return self.__reduce__() if protocol != 3 else (Origins, ())
 
 
-def origins_of(model):
-    """Return where a model, or its last step that has learned rows, began."""
+def _origins_of_steps(model):
+    """Yield where a model began, or each of its steps, the last one first."""
     own = getattr(model, "__dict__", {})
     if "_origins" in own:
-        return own["_origins"]
+        yield own["_origins"]
+        return
     steps = [own["estimator_"]] if "estimator_" in own else []
     if hasattr(type(model), "named_steps"):
         steps = [step for _, step in reversed(model.steps)]
-    return next(filter(None, map(origins_of, steps)), Origins())
+    yield from chain.from_iterable(map(_origins_of_steps, steps))
+
+
+def origins_of(model):
+    """Return where a model, or its last step that has learned rows, began."""
+    return next(filter(None, _origins_of_steps(model)), Origins())
 
 
 def merge(members, start=None):
@@ -41,6 +48,13 @@ def merge(members, start=None):
     first, *others = members
     check_alike(members if start is None else [*members, start])
     merged = first._merged(others, start)  # what else is wrong comes first
+    for member in members:
+        known = set().union(*_origins_of_steps(member))
+        if known and not origins_of(start) <= known:
+            raise ValueError(
+                "A model is not a copy of `start`: pass the model that all of them "
+                "are copies of, or no `start` if they began on their own."
+            )
     origins = [origins_of(member) - origins_of(start) for member in members]
     if len(set().union(*origins)) < sum(map(len, origins)):
         raise ValueError(

@@ -36,9 +36,10 @@ def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
     TypeError
         If a model is not of this package, or learns with steps or experts that are not.
     ValueError
-        If there are no models, some are copies of a model that is not `start`, or they
-        do not fit together: other parameters, features, kinds of columns, targets, or
-        classes without ``new_classes="add"``; some with centred rows and some without;
+        If there are no models, some are copies of a model that is not `start`, or not
+        copies of `start`, or they do not fit together: other parameters, features,
+        kinds of columns, targets, or classes without ``new_classes="add"``; some with
+        centred rows and some without;
         precomputed kernels; different transformers from elsewhere; additive models, or
         steps and experts from elsewhere, behind columns that differ between the models;
         interactions of numbers that are coded in another order.

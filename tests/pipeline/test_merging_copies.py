@@ -110,6 +110,27 @@ def test_models_that_began_on_their_own_do_not(make):
         merge_models([merge_models([a, c]), both])
 
 
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("make", MODELS.values(), ids=[*MODELS])
+def test_start_is_what_all_are_copies_of(make):
+    """Rows of another one would be taken from what these have learned."""
+    start, other = (learn(clone(make), FIRST) for _ in "ab")
+    a, b = (learn(deepcopy(start), rows) for rows in (SECOND, THIRD))
+    own = learn(clone(make), np.arange(20))
+    for models, wrong in ([a, b], other), ([a, own], start), ([own], start):
+        with pytest.raises(ValueError, match="A model is not a copy of `start`"):
+            merge_models(models, start=wrong)
+    merge_models([merge_models([a, b], start=start), start], start=start)
+
+
+def test_start_may_have_rows_of_weight_zero():
+    """Of which its last step has learned nothing, but its scaler has."""
+    start = make_online_pipeline(OnlineScaler(), ScInOLRegressor())
+    start.partial_fit(X[FIRST], Y[FIRST], sample_weight=np.zeros(10))
+    a, b = (learn(deepcopy(start), rows) for rows in (SECOND, THIRD))
+    assert merge_models([a, b], start=start).n_samples_seen_ == 20
+
+
 @pytest.mark.parametrize("name", ["classifier", "sets", "transformers", "scaler"])
 def test_fit_begins_anew(name):
     model = learn(clone(MODELS[name]), FIRST)
