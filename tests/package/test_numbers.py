@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from pathlib import Path
 
 import pytest
-from support import ROOT
+from support import ROOT, is_left_out
 
 from sklearn_scinol.estimators.second_order import MAX_COVARIANCES
 
@@ -304,8 +304,10 @@ def test_list_of_runs():
     for run in RUNS.values():
         assert Path(run["command"].split()[0]).stem in SCRIPTS
         assert all(
-            (ROOT / "doc" / "images" / name).is_file()
-            for name in run.get("figures", ())
+            is_left_out(path) or path.is_file()
+            for path in (
+                ROOT / "doc" / "images" / name for name in run.get("figures", ())
+            )
         )
     for path in MEASURED.glob("*.json"):
         measured = json.loads(path.read_text(encoding="utf-8"))
