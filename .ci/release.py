@@ -34,11 +34,13 @@ def check(tag):
     version, release = versions(tag)
     heading = rf"^## \[{re.escape(release)}\] - (\d{{4}}-\d\d-\d\d)$"
     date = field(heading, "CHANGELOG.md")
+    repository = field(r'^Repository = "(.*)"$', "pyproject.toml")
     expected = [
         (version, r'^__version__ = "(.*)"$', "sklearn_scinol", "_version.py"),
         (release, r"^version: (.*)$", "CITATION.cff"),
         (date, r"^date-released: (.*)$", "CITATION.cff"),
         (release, r"^  version: (.*)$", "conda", "recipe.yaml"),
+        (repository, r"^repository-code: (.*)$", "CITATION.cff"),
     ]
     if date is None:
         yield f"CHANGELOG.md has no section `## [{release}] - YYYY-MM-DD`."
@@ -47,8 +49,9 @@ def check(tag):
         if value is not None and found != value:
             yield f"{'/'.join(parts)} has {found}, not {value}."
     # PyPI shows README, whose links are to files of the repository.
-    if not field(r"^(\[project\.urls\])$", "pyproject.toml"):
-        yield "pyproject.toml does not name the repository, [project.urls]."
+    for name in "Repository", "Documentation":
+        if not field(rf"^({name}) = ", "pyproject.toml"):
+            yield f"pyproject.toml has no address {name}, [project.urls]."
 
 
 def notes(tag):

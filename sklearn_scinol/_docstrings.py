@@ -1,12 +1,42 @@
-"""Descriptions of parameters and attributes that classes share, written once."""
+"""Descriptions that classes share, written once, and links to the pages of classes."""
 
 import re
+import sys
+from importlib.metadata import PackageNotFoundError, metadata
 from inspect import cleandoc, signature
 from typing import TypeVar
 
 from .losses import CLASSIFICATION, REGRESSION
 
 Class = TypeVar("Class", bound=type)
+
+# Modules of public classes, as their pages name them.
+PUBLIC_MODULES = "", ".baselines", ".evaluation", ".preprocessing", ".pipeline"
+
+
+class LinkedToPages:
+    """HTML representations with a link to the page of the class, if it has an address.
+
+    The address of all pages is `Documentation` in ``[project.urls]``.
+    """
+
+    _doc_link_module = "sklearn_scinol"
+
+    @property
+    def _doc_link_template(self):
+        try:
+            urls = metadata("sklearn-scinol").get_all("Project-URL") or []
+        except PackageNotFoundError:  # a folder that is not installed
+            urls = []
+        address = dict(url.split(", ", 1) for url in urls).get("Documentation")
+        return f"{address.rstrip('/')}/generated/{{name}}.html" if address else ""
+
+    def _doc_link_url_param_generator(self):
+        cls = type(self)
+        for module in (self._doc_link_module + name for name in PUBLIC_MODULES):
+            if getattr(sys.modules.get(module), cls.__name__, None) is cls:
+                return {"name": f"{module}.{cls.__name__}"}
+        return {"name": cls.__name__}
 
 
 def inherit_descriptions(cls: Class) -> Class:

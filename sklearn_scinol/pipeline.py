@@ -22,6 +22,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
+from ._docstrings import LinkedToPages
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._steps import (
@@ -90,7 +91,7 @@ def _locked_method(name):
     return available_if(method.check)(reads(method.fn))
 
 
-class OnlinePipeline(SharedByThreads, Pipeline):
+class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
     """A :class:`~sklearn.pipeline.Pipeline` that learns from a stream.
 
     :meth:`partial_fit` takes the next rows of the stream through the steps: each

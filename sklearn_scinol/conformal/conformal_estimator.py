@@ -20,6 +20,7 @@ from sklearn.utils import (
 )
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
+from .._docstrings import LinkedToPages
 from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import learn_as_last_step, rollback_on_error
@@ -49,7 +50,12 @@ Groups: TypeAlias = str | int | list[str | int] | Callable[[Any], ArrayLike] | N
 
 
 class ConformalEstimator(
-    LearnsLate, SharedByThreads, MetaEstimatorMixin, BaseEstimator, metaclass=ABCMeta
+    LearnsLate,
+    SharedByThreads,
+    LinkedToPages,
+    MetaEstimatorMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base of estimators whose predictions hold a level of coverage.
 

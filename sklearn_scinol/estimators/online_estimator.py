@@ -17,6 +17,7 @@ from sklearn.utils import check_consistent_length, check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import LinkedToPages
 from .._locks import SharedByThreads, learns, locks_of, reads
 from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import Origins, origins_of
@@ -57,6 +58,7 @@ class OnlineEstimator(
     InvariantsMixin,
     SharedByThreads,
     CallbackSupportMixin,
+    LinkedToPages,
     Part,
     BaseEstimator,
     metaclass=ABCMeta,

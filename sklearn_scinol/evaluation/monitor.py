@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval
 
+from .._docstrings import LinkedToPages
 from .._validation import check_not_masked
 from .betting import BLOCK_ROWS, Bets, TieBreaker, orders
 from .ranks import Ranks, ordered_keys
@@ -36,7 +37,7 @@ class Alarm:
     direction: Literal["rise", "fall"]
 
 
-class LossMonitor(BaseEstimator):
+class LossMonitor(LinkedToPages, BaseEstimator):
     """Raise an alarm when losses are no longer what they were.
 
     While nothing changes, an alarm comes after `1 / false_alarm` rows or later in the

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._docstrings import LinkedToPages
 from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import rollback_on_error
@@ -26,7 +27,12 @@ from ..estimators.waiting import join_rows, runs, take_rows
 
 
 class StreamTransformer(
-    SharedByThreads, Part, TransformerMixin, BaseEstimator, metaclass=ABCMeta
+    SharedByThreads,
+    Part,
+    LinkedToPages,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
 ):
     """Base of the transformers that learn from a stream, row after row."""
 

@@ -6,17 +6,23 @@ import os
 import re
 import subprocess
 import sys
+from email.message import Message
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from sklearn.base import BaseEstimator
 from support import ROOT
 from support.public_api import LISTED, public_objects
 
 import sklearn_scinol
+from sklearn_scinol import ScInOLRegressor, _docstrings
 from sklearn_scinol.estimators.classifier import OnlineClassifier
 from sklearn_scinol.mixtures.expert import NativeEstimator
+from sklearn_scinol.pipeline import OnlinePipeline
+from sklearn_scinol.preprocessing import OnlineHistory
 
 PACKAGE = Path(sklearn_scinol.__file__).parent
 OPTIONAL = {
@@ -210,6 +216,45 @@ def test_mixtures_ask_experts_by_their_protocol():
         expected = inspect.signature(getattr(NativeEstimator, name)).parameters
         actual = inspect.signature(getattr(OnlineClassifier, name)).parameters
         assert [*actual][: len(expected)] == [*expected]
+
+
+@pytest.mark.parametrize(
+    "urls", [None, [], ["Documentation, https://a.example/stable/"]]
+)
+def test_links_to_pages(monkeypatch, urls):
+    """They are there when the pages have an address, those of the API."""
+
+    def metadata(name):
+        if urls is None:
+            raise PackageNotFoundError(name)
+        message = Message()
+        for url in ["Paper, https://b.example", *urls]:
+            message["Project-URL"] = url
+        return message
+
+    monkeypatch.setattr(_docstrings, "metadata", metadata)
+    names = [f"{module}.{name}" for module in LISTED for name in LISTED[module]]
+    estimators = {
+        name: public
+        for name, public in zip(names, public_objects(), strict=True)
+        if inspect.isclass(public) and issubclass(public, BaseEstimator)
+    }
+    assert len(estimators) > 20
+    for name, public in estimators.items():
+        arguments = {
+            OnlinePipeline: {"steps": [("a", ScInOLRegressor())]},
+            OnlineHistory: {"keys": ["key"]},
+        }
+        link = public(**arguments.get(public, {}))._get_doc_link()
+        address = f"https://a.example/stable/generated/{name}.html"
+        assert link == (address if urls else "")
+
+    class Own(ScInOLRegressor):
+        pass
+
+    Own.__module__ = "elsewhere"
+    assert Own()._get_doc_link() == ""
+    assert ("a.example" in ScInOLRegressor()._repr_html_()) == bool(urls)
 
 
 @pytest.mark.parametrize("layer", ["_portable", "losses", "learners", "transforms"])

@@ -4,12 +4,14 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from sklearn.utils._param_validation import StrOptions
+from support import ROOT
 from support.public_api import public_objects
 
 import sklearn_scinol
@@ -170,3 +172,5 @@ def test_mypy_understands_what_users_write(tmp_path):
 
 def test_types_are_marked_as_such():
     assert (PACKAGE / "py.typed").is_file()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "Typing :: Typed" in project["project"]["classifiers"]
