@@ -39,6 +39,9 @@ Method: TypeAlias = Literal[
     "predict", "decision_function", "predict_proba", "predict_log_proba"
 ]
 
+#: What is returned is of the class that was passed.
+Estimator = TypeVar("Estimator")
+
 # Decorated functions keep their types.
 
 if TYPE_CHECKING:

@@ -1,5 +1,7 @@
 """Checks that learners, losses and steps of pipelines keep what they declare."""
 
+from __future__ import annotations
+
 import pickle
 from collections.abc import Sequence
 from contextlib import contextmanager

@@ -1,5 +1,7 @@
 """Compile what an estimator will need before it learns."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any
 

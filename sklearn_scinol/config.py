@@ -1,5 +1,7 @@
 """Configuration of the package, one for each thread, as in scikit-learn."""
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,14 +1,18 @@
 """Merging of models that were trained on disjoint data."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
 from ._shards import check_can_be_merged, merge
+from ._typing import Estimator
 
 
-def merge_models(models: Sequence[Any], *, start: Any = None) -> Any:
+def merge_models(
+    models: Sequence[Estimator], *, start: Estimator | None = None
+) -> Estimator:
     """Merge models that were trained on disjoint data.
 
     Each part can be learned by another process or machine. The order of models, and how

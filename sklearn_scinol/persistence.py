@@ -1,5 +1,7 @@
 """Files of models with data and no code, by means of skops."""
 
+from __future__ import annotations
+
 import json
 import warnings
 from collections.abc import Callable, Iterable

@@ -1,5 +1,7 @@
 """Classifier with sets of labels that hold their level on a stream."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any, Literal, Self, TypeAlias
 
@@ -183,7 +185,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         classes: Labels | None = None,
         sample_weight: SampleWeight = None,
         method: SetMethod | list[SetMethod] = "predict",
-    ) -> Any:
+    ) -> NDArray[Any] | list[NDArray[Any]]:
         """Predict each row, then learn from it.
 
         Parameters
@@ -421,11 +423,13 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         return self._fitted_or_given().classes_
 
     @property
-    def mean_size_(self) -> Any:
+    def mean_size_(self) -> float | NDArray[np.float64]:
         """Mean number of labels in the sets so far."""
         return self._of_levels(lambda each: each.means[1], "mean_size_")
 
-    def coverage_bound(self, by_group: bool = False) -> Any:
+    def coverage_bound(
+        self, by_group: bool = False
+    ) -> float | NDArray[np.float64] | dict[Any, Any]:
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of labels outside sets of level :math:`1 -

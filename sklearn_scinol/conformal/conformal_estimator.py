@@ -1,5 +1,7 @@
 """Base of estimators that learn how far to trust the predictions of others."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
@@ -367,7 +369,9 @@ class ConformalEstimator(
     # Predictions.
 
     @reads
-    def predict(self, X: MatrixLike, **predict_params: Any) -> Any:
+    def predict(
+        self, X: MatrixLike, **predict_params: Any
+    ) -> NDArray[Any] | tuple[NDArray[Any], ...]:
         """Predict rows by the estimator.
 
         Parameters
@@ -387,7 +391,7 @@ class ConformalEstimator(
     # Fitted attributes.
 
     @property
-    def coverage_(self) -> Any:
+    def coverage_(self) -> float | NDArray[np.float64]:
         """Share of the targets so far that were covered."""
         return self._of_levels(lambda each: each.means[0], "coverage_")
 

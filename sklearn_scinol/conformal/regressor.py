@@ -1,9 +1,11 @@
 """Regressor with prediction intervals that hold their level on a stream."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -177,7 +179,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         *,
         sample_weight: SampleWeight = None,
         method: IntervalMethod | list[IntervalMethod] = "predict",
-    ) -> Any:
+    ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Predict each row, then learn from it.
 
         Parameters
@@ -421,11 +423,13 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     # Fitted attributes.
 
     @property
-    def mean_width_(self) -> Any:
+    def mean_width_(self) -> float | NDArray[np.float64]:
         """Mean width of the intervals so far, in the units of the targets."""
         return self._of_levels(lambda each: each.means[1], "mean_width_")
 
-    def coverage_bound(self, by_group: bool = False) -> Any:
+    def coverage_bound(
+        self, by_group: bool = False
+    ) -> float | NDArray[np.float64] | dict[Any, Any]:
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of targets above the upper end of intervals of

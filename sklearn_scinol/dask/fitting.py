@@ -1,24 +1,29 @@
 """Learning of partitions, in order or many at a time."""
 
+from __future__ import annotations
+
 import sys
 from copy import deepcopy
 from functools import partial, reduce
 from itertools import pairwise
 from numbers import Integral
 from os import PathLike
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._optional import import_optional
-from .._typing import Labels, validate_params
+from .._typing import Estimator, Labels, validate_params
 from ..evaluation.late import adds_classes
 from ..evaluation.progressive import _is_fitted
 from ..persistence import _pack, import_skops, save
 from .graphs import Learning, check_mergeable, n_threads
 from .partitions import Chunks
+
+if TYPE_CHECKING:
+    from dask.delayed import Delayed
 
 #: Setting of Dask for the size of graphs above which it warns.
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -42,7 +47,7 @@ AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
     prefer_skip_nested_validation=False,
 )
 def fit_dask(
-    estimator: Any,
+    estimator: Estimator,
     X: Any,
     y: Any = None,
     *,
@@ -57,7 +62,7 @@ def fit_dask(
     checkpoint_every: int = 10,
     n_done: int = 0,
     compute: bool = True,
-) -> Any:
+) -> Estimator | Delayed:
     """Learn from data in partitions.
 
     The estimator goes to the partitions, to the workers of a cluster if there is a

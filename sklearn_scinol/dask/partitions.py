@@ -1,5 +1,7 @@
 """Collections of Dask as chunks of rows."""
 
+from __future__ import annotations
+
 import sys
 from collections import Counter
 from collections.abc import Iterator

@@ -1,8 +1,10 @@
 """Lazy predictions of rows in partitions."""
 
+from __future__ import annotations
+
 from copy import deepcopy
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import sklearn
@@ -14,8 +16,11 @@ from ..config import get_config
 from .graphs import config_contexts, delayed
 from .partitions import Chunks, check_collections, is_array, with_all_columns
 
+if TYPE_CHECKING:
+    from dask.array import Array
 
-def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Any:
+
+def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Array:
     """Predict rows in partitions lazily.
 
     Parameters

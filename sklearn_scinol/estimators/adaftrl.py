@@ -1,5 +1,7 @@
 """Estimators of AdaFTRL, which follows the regularised leader at a bounded norm."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -4,6 +4,8 @@ They are here to compare with, under the same conditions: the same loops, losses
 centring, averaging and progressive validation. Only they are worth a grid search.
 """
 
+from __future__ import annotations
+
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Base of all classifiers: classes, their weights, and predictions."""
 
+from __future__ import annotations
+
 from contextlib import suppress
 from copy import copy, deepcopy
 from typing import Any, Self

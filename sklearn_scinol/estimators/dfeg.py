@@ -1,5 +1,7 @@
 """Estimators of dimension-free exponentiated gradient, linear and with kernels."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Any, Literal
 

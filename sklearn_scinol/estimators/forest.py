@@ -1,5 +1,7 @@
 """Forests of trees that mix all their prunings."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Any, Literal
 

@@ -1,5 +1,7 @@
 """Estimators of implicit updates: AdaImplicit and implicit online mirror descent."""
 
+from __future__ import annotations
+
 from typing import Literal
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Kernels in estimators: their parameters and attributes."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np

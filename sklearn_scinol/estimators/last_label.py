@@ -1,5 +1,7 @@
 """Classifier that predicts the labels that came last."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Base of the linear estimators: parameters, coefficients and regret bounds."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import update_wrapper

@@ -1,5 +1,7 @@
 """Estimators that predict from the nearest of the last rows."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Any, Literal
 

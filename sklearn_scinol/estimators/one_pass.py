@@ -1,5 +1,7 @@
 """Base of estimators whose `fit` learns each row once, in order."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Any, NamedTuple, Self
 

@@ -1,5 +1,7 @@
 """Base of all estimators: validation, learning, prediction, fitted attributes."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
 from numbers import Integral, Real

@@ -1,6 +1,8 @@
 """Estimators of implicit online Newton steps."""
 
-from typing import Any, Literal, overload
+from __future__ import annotations
+
+from typing import Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,7 +175,9 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     @reads
-    def decision_function(self, X: MatrixLike, return_std: bool = False) -> Any:
+    def decision_function(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         r"""Predict scores, the algorithm's own predictions.
 
         For each row exactly what the algorithm would be charged for if the row came
@@ -371,7 +375,9 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     @reads
-    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
+    def predict(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predict the targets of rows.
 
         For each row exactly what the algorithm would be charged for if the row came

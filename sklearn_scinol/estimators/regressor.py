@@ -1,5 +1,7 @@
 """Base of all regressors: targets of one or several outputs."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Literal, Self
 

@@ -1,5 +1,7 @@
 """Learning and predicting one row at a time, at little cost a call."""
 
+from __future__ import annotations
+
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Mapping

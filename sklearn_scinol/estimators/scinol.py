@@ -1,5 +1,7 @@
 """Estimators of the scale-invariant learners ScInOL1 and ScInOL2."""
 
+from __future__ import annotations
+
 from numbers import Real
 from typing import Literal
 

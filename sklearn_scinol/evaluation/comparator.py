@@ -1,5 +1,7 @@
 """Best linear model in hindsight."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, Literal

@@ -1,5 +1,7 @@
 """Alarms when losses are no longer what they were."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
@@ -108,7 +110,7 @@ class LossMonitor(LinkedToPages, BaseEstimator):
         "false_alarm": [Interval(Real, 0, 1, closed="neither")]
     }
 
-    _watch: "_Watch"
+    _watch: _Watch
 
     def __init__(self, false_alarm: float = 1e-4) -> None:
         self.false_alarm = false_alarm

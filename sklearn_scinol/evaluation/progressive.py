@@ -1,5 +1,7 @@
 """Progressive validation: predict each row, then learn it."""
 
+from __future__ import annotations
+
 import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress

@@ -1,5 +1,7 @@
 """Regret along a stream, with its proved bound."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

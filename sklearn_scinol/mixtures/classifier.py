@@ -1,5 +1,7 @@
 """Mixture of experts for labels, which needs no tuning."""
 
+from __future__ import annotations
+
 from typing import Any, Literal
 
 from .._docstrings import inherit_descriptions

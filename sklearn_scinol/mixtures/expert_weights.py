@@ -1,5 +1,7 @@
 """Base of the weights of experts, which are learned from their losses."""
 
+from __future__ import annotations
+
 import math
 from abc import ABC, abstractmethod
 from copy import deepcopy

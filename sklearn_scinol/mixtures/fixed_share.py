@@ -1,5 +1,7 @@
 """Fixed share: weights for experts that may take turns at being the best."""
 
+from __future__ import annotations
+
 import math
 from numbers import Real
 

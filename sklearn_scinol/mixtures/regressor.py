@@ -1,5 +1,7 @@
 """Mixture of experts for numbers, which needs no tuning."""
 
+from __future__ import annotations
+
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -160,7 +162,9 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     @reads
-    def predict(self, X: MatrixLike, return_std: bool = False) -> Any:
+    def predict(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Predict the targets of rows.
 
         For each row exactly what the mixture would be charged for if the row came next.

@@ -1,5 +1,7 @@
 """Transformer of features into one-hot codes of bins."""
 
+from __future__ import annotations
+
 from numbers import Integral
 
 import numpy as np

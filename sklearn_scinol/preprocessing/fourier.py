@@ -1,5 +1,7 @@
 """Transformer of features into random Fourier features."""
 
+from __future__ import annotations
+
 from numbers import Integral
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """Transformer that adds to each row what the stream has told of its keys."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from datetime import datetime, time
 from functools import lru_cache

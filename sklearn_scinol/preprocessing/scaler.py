@@ -1,5 +1,7 @@
 """Transformer of features into standardised ones."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin

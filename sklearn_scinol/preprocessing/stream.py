@@ -1,5 +1,7 @@
 """Base classes of transformers that learn from a stream."""
 
+from __future__ import annotations
+
 from abc import ABCMeta, abstractmethod
 from copy import deepcopy
 from functools import partial

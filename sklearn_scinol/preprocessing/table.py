@@ -1,5 +1,7 @@
 """Transformer of raw tables into sparse rows of numbers."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, Literal, TypeAlias

@@ -1,5 +1,7 @@
 """Base of the transformers of tables: how they read and encode them."""
 
+from __future__ import annotations
+
 from abc import abstractmethod
 from copy import copy
 from functools import partial

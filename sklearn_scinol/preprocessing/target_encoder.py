@@ -1,5 +1,7 @@
 """Transformer of categories into running means of a target."""
 
+from __future__ import annotations
+
 from numbers import Integral, Real
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Streams of chunks from files."""
 
+from __future__ import annotations
+
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +56,7 @@ def read_table(
     encoding: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
-) -> "TableStream":
+) -> TableStream:
     r"""Read files of any size as a stream of chunks, in the order of the rows.
 
     Only a few chunks are in memory; threads read the next ones while a model learns the

@@ -1,5 +1,7 @@
 """Functions of the columns of a table, as linear models of encoded rows have them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -89,6 +89,14 @@ def test_functions_say_their_types():
     assert not {f.__name__: lacking(f) for f in functions if lacking(f)}
 
 
+def test_signatures_are_readable():
+    """They have the names of types, not what these stand for."""
+    methods = {function for cls in CLASSES for function in functions_of(cls)}
+    for function in {*methods, *filter(callable, PUBLIC)}:
+        signature = str(inspect.signature(function))
+        assert not re.search(r"typing\.|collections\.|Union\[|numpy\.", signature)
+
+
 def choices(hint):
     """The strings that an annotation allows."""
     if get_origin(hint) is Literal:
