@@ -9,13 +9,15 @@ from secrets import token_hex
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils._set_output import _wrap_method_output
+from sklearn.utils._set_output import _get_output_config, _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._docstrings import LinkedToPages
 from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
+from .._optional import import_optional
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Origins, Shards, origins_of
 from .._state import Part, checkpoint
@@ -26,6 +28,7 @@ from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
 from ..estimators.waiting import join_rows, runs, take_rows
+from ..views import TableRows
 
 
 class StreamTransformer(
@@ -275,7 +278,24 @@ class StreamTransformer(
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        return self._encode(get_engine(current_engine()), rows, learns=False)
+        Z = self._encode(get_engine(current_engine()), rows, learns=False)
+        return self._as_asked(Z, X)
+
+    def _as_asked(self, Z, X):
+        """Return sparse rows as columns of pandas, if frames are asked for."""
+        library = _get_output_config("transform", self)["dense"]
+        if library == "default" or not sparse.issparse(Z):
+            return Z
+        if library != "pandas" or isinstance(Z, TableRows):
+            what = "two views of rows" if library == "pandas" else "sparse rows"
+            other = ", or sparse_output=False" * hasattr(self, "sparse_output")
+            raise ValueError(
+                f"Frames of {library} do not have {what}: use "
+                f"set_output(transform='default'){other}."
+            )
+        frames = import_optional("pandas", "set_output", "frames").DataFrame
+        index = X.index if isinstance(X, frames) else None
+        return frames.sparse.from_spmatrix(Z, index=index)
 
     @property
     def _is_first(self):
@@ -290,7 +310,11 @@ class StreamTransformer(
         learn = _wrap_method_output(type(self)._learn_rows, "transform")
         if encode is None:
             encode = partial(self._encode, learns=True)
-        return learn(self, X, encode, reset, targets)
+
+        def encode_as_asked(engine, rows):
+            return self._as_asked(encode(engine, rows), X)
+
+        return learn(self, X, encode_as_asked, reset, targets)
 
     @learns
     def _learn_rows(self, X, learn, reset, targets):

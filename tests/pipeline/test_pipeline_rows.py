@@ -300,8 +300,9 @@ def test_other_steps(kind, nests, engine):
 def test_frames_between_steps(library, engine):
     pytest.importorskip(library, reason=f"{library} is not installed")
     X, y = numbers(20), labels(20)
-    for scaler in StandardScaler(), OnlineScaler():
-        model = make_online_pipeline(scaler, ScInOLClassifier())
+    sparse_steps = [OnlineBinner(5)] if library == "pandas" else []
+    for step in StandardScaler(), OnlineScaler(), *sparse_steps:
+        model = make_online_pipeline(step, ScInOLClassifier())
         model.set_output(transform=library)
         model = assert_learns_alike(model, X, y, classes=[0, 1])
         assert hasattr(model[-1], "feature_names_in_")

@@ -182,3 +182,25 @@ def test_what_is_not_known_before_the_first_row(transformer, attribute):
 def test_bad_parameters(kind, name, value):
     with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
         kind(**{name: value}).partial_fit([[1.0]], [1.0])
+
+
+def test_frames_of_encoded_tables():
+    """Sparse columns of pandas; with two views of a row, a sentence."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    rows = [{"city": "Oslo", "rooms": 2}, {"city": "Rome", "rooms": None}] * 5
+    table = pandas.DataFrame(rows, index=np.arange(10) + 7)
+    encoder = TableEncoder(n_hashed=64).set_output(transform="pandas")
+    Z = encoder.fit_transform(table)
+    assert_array_equal(Z.index, table.index)
+    assert [*Z.columns] == [*encoder.get_feature_names_out()]
+    assert_array_equal(Z["city=Rome"], [0.0, 1.0] * 5)
+    plain = clone(encoder).set_output(transform="default").fit_transform(table)
+    assert len(Z.columns) == plain.shape[1]
+    has_values = np.unique(plain.indices)
+    assert_array_equal(Z.iloc[:, has_values], plain[:, has_values].toarray())
+    before = pickle.dumps(encoder)
+    with pytest.raises(ValueError, match="or sparse_output=False"):
+        encoder.fit_transform(table, [0, 1] * 5, classes=[0, 1])
+    assert pickle.dumps(encoder) == before
+    dense = encoder.set_params(sparse_output=False)
+    assert dense.fit_transform(table, [0, 1] * 5, classes=[0, 1]).shape == (10, 3)
