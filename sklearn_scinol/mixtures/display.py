@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
@@ -22,6 +23,7 @@ POOLS = ["pool", "pool, forgetting", "pool, forgetting fast"]
 GREY = "0.85"
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ExpertWeightsDisplay:
     """Plot of the experts' weights over the rows.
 
@@ -65,12 +67,9 @@ class ExpertWeightsDisplay:
     >>> plt.show()
     """
 
-    def __init__(
-        self, *, n_samples: ArrayLike, weights: ArrayLike, names: list[str]
-    ) -> None:
-        self.n_samples = n_samples
-        self.weights = weights
-        self.names = names
+    n_samples: ArrayLike
+    weights: ArrayLike
+    names: list[str]
 
     @classmethod
     def from_estimator(
