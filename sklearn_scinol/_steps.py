@@ -12,6 +12,7 @@ from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
+from ._validation import without_names
 from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
 from .estimators.waiting import Waiting, join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
@@ -86,7 +87,8 @@ class PipelineRows(RowByRow):
             if _takes_rows(step):
                 x = step._transform_row(x)
             else:
-                x = row_of(step.transform(chunk_of(x)))
+                with without_names(step):
+                    x = row_of(step.transform(chunk_of(x)))
         return self._last._predict(x, method)
 
     def _come_locked(self, x, method):
@@ -131,8 +133,9 @@ class PipelineRows(RowByRow):
 def _learn_row(step, x, rollbacks, targets=None, observes=False):
     """Learn a single row by a step; return the transformed row."""
     if not _takes_rows(step):
-        X = chunk_of(x)
-        return row_of(learn_step(step, X, NOTHING_GIVEN, rollbacks, targets, observes))
+        given = NOTHING_GIVEN, rollbacks, targets, observes
+        with without_names(step):
+            return row_of(learn_step(step, chunk_of(x), *given))
     locks = locks_of(step)
     with locks.state:
         locks.wait_for_readers()

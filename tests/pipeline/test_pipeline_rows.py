@@ -308,6 +308,22 @@ def test_frames_between_steps(library, engine):
         assert hasattr(model[-1], "feature_names_in_")
 
 
+@pytest.mark.parametrize("output", ["default", "pandas"])
+@pytest.mark.parametrize("step", [StandardScaler(), OnlineScaler(), OnlineBinner(5)])
+def test_single_rows_of_frames(step, output):
+    """No warning says that a dict has no names, or an array, in any step."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame, y = pandas.DataFrame(numbers(20)), labels(20)
+    frame.columns = [f"c{k}" for k in range(frame.shape[1])]
+    model = make_online_pipeline(step, ScInOLClassifier()).set_output(transform=output)
+    model.partial_fit(frame, y, classes=[0, 1])
+    rows = model.row_by_row()
+    for row in dict(frame.iloc[0]), frame.to_numpy()[0], frame[:1]:
+        (expected,) = model.decision_function(frame[:1])
+        np.testing.assert_allclose(rows.decision_function_one(row), expected)
+        rows.learn_one(row, y[0])
+
+
 def test_metadata_routing():
     """Weights go where they are requested, and nowhere else."""
     X, y, c = numbers(20), labels(20), np.random.default_rng(0).choice([1.0, 3.0], 20)
