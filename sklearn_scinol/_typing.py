@@ -16,6 +16,10 @@ TableLike: TypeAlias = MatrixLike | Sequence[Mapping[str, Any]]
 #: Labels of rows, or all classes.
 Labels: TypeAlias = ArrayLike
 SampleWeight: TypeAlias = ArrayLike | None
+#: Of a row: a label of any type, a number, or an array.
+Prediction: TypeAlias = Any
+#: An array or a CSR array, or a frame that `set_output` asks for.
+Transformed: TypeAlias = Any
 
 # Parameters.
 

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
+from .._typing import Prediction
 from .waiting import Waiting
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ class LateLabels:
         with locks_of(self).state:
             return [*self._waiting.items()]
 
-    def predict_one(self, x: RowLike, key: Hashable) -> Any:
+    def predict_one(self, x: RowLike, key: Hashable) -> Prediction:
         """Predict the label or the target of a row, which then waits for it.
 
         Parameters

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
-from .._typing import Labels, Method
+from .._typing import Labels, Method, Prediction
 from .._validation import (
     NamedChunk,
     check_not_masked,
@@ -175,7 +175,7 @@ class RowByRow(metaclass=ABCMeta):
         sample_weight: float | None = None,
         *,
         method: Method = "predict",
-    ) -> Any:
+    ) -> Prediction:
         """Predict a row, then learn from it: less work than to do one after the other.
 
         Parameters
@@ -201,7 +201,7 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method(method)
         return self._learn(x, y, sample_weight, method)
 
-    def predict_one(self, x: RowLike) -> Any:
+    def predict_one(self, x: RowLike) -> Prediction:
         """Predict the label or the target of a row.
 
         Parameters

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._state import checkpoint
-from .._typing import Labels, TableLike, _fit_context
+from .._typing import Labels, TableLike, Transformed, _fit_context
 from ..blocks import Events, LateEvents
 from ..config import current_engine
 from ..engines import get_engine
@@ -222,7 +222,7 @@ class OnlineHistory(TableReader):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
-    ) -> Any:
+    ) -> Transformed:
         """Learn rows and labels in order, and transform each row before it is learned.
 
         What was learned before is forgotten.

@@ -21,7 +21,7 @@ from .._optional import import_optional
 from .._rollback import rollback_on_error
 from .._shards import START_IS_NEWER, Origins, Shards, origins_of
 from .._state import Part, checkpoint
-from .._typing import Labels, TableLike, _fit_context
+from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import NamedChunk, add_advice, check_not_masked, without_names
 from ..config import current_engine
 from ..engines import get_engine
@@ -146,7 +146,7 @@ class StreamTransformer(
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
-    ) -> Any:
+    ) -> Transformed:
         """Learn the next rows in order, and transform each as it is learned.
 
         No row is transformed by later ones, or by its own target: the size of chunks
@@ -201,7 +201,7 @@ class StreamTransformer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def observe_transform(self, X: TableLike) -> Any:
+    def observe_transform(self, X: TableLike) -> Transformed:
         """Learn the next rows before their labels are known, and transform each.
 
         Parameters
@@ -256,7 +256,7 @@ class StreamTransformer(
         return self
 
     @reads
-    def transform(self, X: TableLike) -> Any:
+    def transform(self, X: TableLike) -> Transformed:
         """Transform rows, each as if it were the next of the stream.
 
         Parameters

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._typing import Labels, TableLike, _fit_context
+from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import check_not_masked, names_error
 from ..config import current_engine
 from ..engines import get_engine
@@ -112,7 +112,7 @@ class TableTransformer(TableReader):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
-    ) -> Any:
+    ) -> Transformed:
         """Learn rows, and transform them.
 
         Means of targets in a row are of earlier rows only: they never know its own
