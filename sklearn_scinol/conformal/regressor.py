@@ -429,7 +429,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     def coverage_bound(
         self, by_group: bool = False
-    ) -> float | NDArray[np.float64] | dict[Any, Any]:
+    ) -> float | NDArray[np.float64] | dict[object, object]:
         r"""Compute a bound on the deviation of the coverage so far from its level.
 
         Whatever the stream, the share of targets above the upper end of intervals of
