@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from copy import deepcopy
-from inspect import isclass
+from inspect import isabstract, isclass
 from io import BytesIO
 from itertools import pairwise
 from math import prod
@@ -51,9 +51,9 @@ from .models import (
     random_features,
     recent,
     separate,
-    trees,
     weights,
 )
+from .models.trees import ExtraTrees, MondrianTrees
 from .tables import columns, dense, encoding, hashed, strings, vocabulary
 from .transforms import (
     bins,
@@ -99,6 +99,7 @@ def _classes(*modules):
         for module in modules
         for name, value in vars(module).items()
         if isclass(value)
+        and not isabstract(value)
         and not name.startswith("_")
         and name in getattr(module, "__all__", [name])
         and (hasattr(module, "__all__") or value.__module__ == module.__name__)
@@ -109,11 +110,11 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
     *[Corrections, ErrorSizes, Offsets],
-    *[Origins, Slots, Thresholds],
+    *[ExtraTrees, MondrianTrees, Origins, Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, last_label, linear, neighbors),
-    *_classes(newton, pool, random_features, recent, separate, trees, weights),
+    *_classes(newton, pool, random_features, recent, separate, weights),
     *_classes(columns, encoding, hashed, strings, vocabulary),
     dense.DenseView,
     *_classes(bins, clipping, features, fourier, history, standard),

@@ -256,7 +256,7 @@ def test_trusted_types_are_those_of_models():
     models.append(TableEncoder(kinds={"t": "text"}).fit([row], ["a"]))
     models.append(OnlineScaler().fit([[1.0]]))
     models.append(OnlineTargetEncoder().fit([["a"]], [1.0]))
-    models.append(OnlineHistory().fit([["a"]], [1.0]))
+    models += [OnlineHistory().fit([["a"]], [1.0]), AdaHedge(2)]
     sets = OnlineConformalClassifier(ScInOLClassifier())
     models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))

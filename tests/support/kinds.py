@@ -195,6 +195,12 @@ KINDS = {
         HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
     ),
     "label-sets": Kind(OnlineConformalClassifier(ScInOLClassifier()), 3),
+    "label-sets-by-column": Kind(
+        OnlineConformalClassifier(ScInOLClassifier(), groups=[0, 1]), 3
+    ),
+    "intervals-by-thirds": Kind(
+        OnlineConformalRegressor(ScInOLRegressor(), groups="auto")
+    ),
     "intervals": Kind(
         OnlineConformalRegressor(
             HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)),
