@@ -32,6 +32,7 @@ from ._shards import Origins
 from .blocks import Slots
 from .conformal.offsets import Offsets
 from .conformal.thresholds import Thresholds
+from .estimators.served import Served, ServedKey
 from .learners.interval_ends import Corrections, ErrorSizes
 from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
@@ -75,6 +76,9 @@ FORMAT_VERSION = 4
 # Name of our entry in a file of skops.
 HEADER = "sklearn_scinol.json"
 
+# Name of our entry for the state of a stream, a file of skops as well.
+PROGRESS = "progress.skops"
+
 # Limit of what `load` unpacks: these bytes, or this many times the size of the file.
 MIN_LIMIT, MAX_RATIO = 2**29, 256
 
@@ -110,7 +114,7 @@ _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
 _TYPES = [
     *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
     *[Corrections, ErrorSizes, Offsets],
-    *[ExtraTrees, MondrianTrees, Origins, Slots, Thresholds],
+    *[ExtraTrees, MondrianTrees, Origins, Served, ServedKey, Slots, Thresholds],
     *filter(is_value_type, _classes(learners, losses)),
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, last_label, linear, neighbors),
@@ -173,10 +177,16 @@ def save(model: Any, path: str | PathLike[str]) -> None:
     >>> again.partial_fit([[3.0]], [3.0]).n_samples_seen_
     3
     """
-    io = import_skops("save")
+    import_skops("save")
     if isinstance(model, SharedByThreads):
         model = deepcopy(model)
-    data = _pack(io, model)
+    save_with_progress(model, None, path)
+
+
+def save_with_progress(model, progress, path):
+    """Save a model with the state of a stream that it learns, of plain data."""
+    io = import_skops("save")
+    data = _pack(io, model, progress)
     with replacing(path) as file:
         file.write(data)
 
@@ -233,6 +243,12 @@ def load(
     --------
     save : Save a model. Has an example.
     """
+    model, _ = load_with_progress(path, trusted, max_bytes)
+    return model
+
+
+def load_with_progress(path, trusted=None, max_bytes=None):
+    """Load a model as :func:`load`, and what was saved with it; None if nothing was."""
     io = import_skops("load")
     if isinstance(trusted, str):
         raise TypeError(f"trusted should be a list, got {trusted!r} instead.")
@@ -240,7 +256,8 @@ def load(
     data = Path(path).read_bytes()
     _check_unpacked_size(path, data, max_bytes)
     with _any_version_of_estimators(_is_known_format(path, data)):
-        return _unpack(io, path, data, [*TRUSTED_TYPES, *trusted])
+        model = _unpack(io, path, data, [*TRUSTED_TYPES, *trusted])
+    return model, _progress_in(io, path, data)
 
 
 def import_skops(caller):
@@ -250,7 +267,7 @@ def import_skops(caller):
 # Saving.
 
 
-def _pack(io, model):
+def _pack(io, model, progress):
     """Return the contents of the file for a model, which were read back."""
     name = type(model).__name__
     _check_keys(name, model)
@@ -263,7 +280,13 @@ def _pack(io, model):
     header = {"format_version": FORMAT_VERSION, "version": sklearn_scinol.__version__}
     with ZipFile(file, "a") as archive:
         archive.writestr(HEADER, json.dumps(header))
+        if progress is not None:
+            archive.writestr(PROGRESS, _dump(io, progress))
     return file.getvalue()
+
+
+def _dump(io, thing):
+    return io.dumps(thing, compression=ZIP_DEFLATED, compresslevel=COMPRESSION)
 
 
 def _check_keys(name, model):
@@ -279,7 +302,7 @@ def _check_keys(name, model):
 
 def _written_and_read(io, model):
     """Return the contents of a file of skops for a model, and the model read back."""
-    data = io.dumps(model, compression=ZIP_DEFLATED, compresslevel=COMPRESSION)
+    data = _dump(io, model)
     try:
         return data, io.loads(data, trusted=TRUSTED_TYPES)
     except io.exceptions.UntrustedTypesFoundException:
@@ -387,6 +410,20 @@ def _is_known_format(path, data):
             f"version {version}, which wrote it."
         )
     return True
+
+
+def _progress_in(io, path, data):
+    """Return what was saved with a model, or None."""
+    with ZipFile(BytesIO(data)) as archive:
+        if PROGRESS not in archive.namelist():
+            return None
+        data = archive.read(PROGRESS)
+    try:
+        with ZipFile(BytesIO(data)) as archive:
+            _check_references(json.loads(archive.read("schema.json")))
+        return io.loads(data, trusted=TRUSTED_TYPES)
+    except Exception as error:  # of any kind, by a damaged file
+        raise ValueError(_damaged(path)) from error
 
 
 def _check_references(schema):

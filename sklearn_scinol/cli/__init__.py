@@ -69,7 +69,7 @@ def _parser():
         subparser.add_argument(
             "--traceback", action="store_true", help="show where an error was raised"
         )
-        subparser.set_defaults(error=subparser.error)
+        subparser.set_defaults(error=subparser.error, options=subparser._actions)
     return parser
 
 

@@ -2,18 +2,21 @@
 
 import os
 import re
+import shutil
 import sys
+import warnings
 from contextlib import closing, contextmanager
-from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from .. import persistence
 from .._files import check_regular_file
-from ..persistence import import_skops, load
+from ..persistence import import_skops
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.columns import LateType
@@ -29,7 +32,10 @@ exit status:
   130  interrupted
 """
 
-FILES_HELP = "file, folder or pattern of names"
+#: Name of standard input among the files.
+STDIN = "-"
+
+FILES_HELP = f"file, folder or pattern of names, or {STDIN} for standard input"
 
 #: Types of columns by their kinds.
 TYPES_OF_KINDS = {
@@ -123,13 +129,19 @@ def pair(text):
 # Files.
 
 
-def open_stream(arguments, files, kinds=None, **options):
+def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
     """Open a stream of files by the options of :func:`add_reading` and further ones.
 
-    `kinds` are known kinds of columns.
+    `kinds` are known kinds of columns, and `keep` names of columns of which the text is
+    wanted as it is.
     """
-    types = {}
-    is_csv = format_of(find_files(files), arguments.file_format) == "csv"
+    file_format = format_of(find_files(files), arguments.file_format)
+    is_csv, types = file_format == "csv", {}
+    if columns is not None:
+        added = [name for name in dict.fromkeys(keep) if name not in columns]
+        columns = [*columns, *added]
+        if file_format in ("csv", "json"):
+            types = dict.fromkeys(added, "string")
     for name, kind in (kinds or {}).items():
         if kind in TYPES_OF_KINDS:  # numbers and texts look alike in CSV files
             is_type = is_csv and kind in ("number", "category", "text")
@@ -137,6 +149,7 @@ def open_stream(arguments, files, kinds=None, **options):
     types |= arguments.column_types
     return read_table(
         files,
+        columns=columns,
         chunk_rows=arguments.chunk_rows,
         file_format=arguments.file_format,
         column_types=types or None,
@@ -160,16 +173,55 @@ def check_not_read(path, files):
 
 
 @contextmanager
-def read_chunks(stream):
-    """Read the first chunk of a stream; yield it, and an iterator over all chunks."""
+def standard_input(arguments):
+    """Set `arguments.paths` to the files, of which one is a copy of standard input."""
+    arguments.paths, arguments.spooled = arguments.files, None
+    if STDIN not in arguments.files:
+        yield
+        return
+    if arguments.files.count(STDIN) > 1:
+        arguments.error("standard input can be read only once")
+    name = "csv" if arguments.file_format == "auto" else arguments.file_format
+    with TemporaryDirectory() as folder, warnings.catch_warnings():
+        path = str(Path(folder, "rows").with_suffix(FORMATS[name][0]))
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        arguments.spooled = path
+        arguments.paths = [path if each == STDIN else each for each in arguments.files]
+        show = warnings.showwarning
+
+        def show_renamed(message, *others, **keywords):
+            show(str(message).replace(path, "standard input"), *others, **keywords)
+
+        warnings.showwarning = show_renamed
+        try:
+            yield
+        except ValueError as error:
+            error.args = tuple(
+                each.replace(path, "standard input") for each in error.args
+            )
+            raise
+
+
+def names_of(arguments, files):
+    """Return names of files as they are given, also of standard input."""
+    return [STDIN if str(f) == arguments.spooled else str(f) for f in files]
+
+
+def read_first(stream):
+    """Return the first chunk of a stream."""
     with closing(iter(stream)) as chunks:
-        first = next(chunks, None)
-        if first is None:
-            files = ", ".join(stream.files)
-            if stream.n_bad_rows:
-                raise ValueError(f"{files} has no good rows: {stream.bad_rows[0]}")
-            raise ValueError(f"{files} has no rows.")
-        yield first, chain([first], chunks)
+        if (first := next(chunks, None)) is None:
+            raise no_rows(stream)
+        return first
+
+
+def no_rows(stream):
+    """Return an error about a stream without good rows."""
+    files = ", ".join(stream.files)
+    if stream.n_bad_rows:
+        return ValueError(f"{files} has no good rows: {stream.bad_rows[0]}")
+    return ValueError(f"{files} has no rows.")
 
 
 # Models.
@@ -177,15 +229,27 @@ def read_chunks(stream):
 
 def load_model(path):
     """Load a fitted model."""
-    model = load(path)
+    return load_with_progress(path)[0]
+
+
+def load_with_progress(path):
+    """Load a fitted model, and what `learn` has saved with it, if any."""
+    model, progress = persistence.load_with_progress(path)
     is_estimator = isinstance(model, BaseEstimator)
     if not (is_estimator and (is_classifier(model) or is_regressor(model))):
         raise ValueError(f"{path} is not a classifier or regressor.")
+    if not is_fitted(model):
+        raise ValueError(f"The model of {path} has not learned anything.")
+    return model, progress
+
+
+def is_fitted(model):
+    """Whether a model has learned anything."""
     try:
         check_is_fitted(model)
     except NotFittedError:
-        raise ValueError(f"The model of {path} has not learned anything.") from None
-    return model
+        return False
+    return True
 
 
 def encoder_of(model):
@@ -238,20 +302,28 @@ def _kind_of_target(model):
 FORMULA = re.compile(r"[=+\-@\t\r].", re.DOTALL)
 
 
-def csv_cells(texts, is_escaped):
-    """Return a function that makes cells of CSV, given all texts to be written.
+def csv_cells(is_escaped):
+    """Return a function that makes cells of CSV.
 
-    It writes an apostrophe before formulas if `is_escaped`; else a message warns.
+    It writes an apostrophe before formulas if `is_escaped`; else a message warns, once.
     """
-    formulas = [text for text in texts if _is_formula(text)]
-    if formulas and not is_escaped:
-        print_line(
-            f"Spreadsheets take {quote(str(formulas[0]))!r} for a formula: import the "
-            "column as text, or pass --escape-formulas.",
-            file=sys.stderr,
-        )
-    escaped = {text: f"'{text}" for text in formulas if is_escaped}
-    return lambda value: escaped.get(value, value)
+    warned = []
+
+    def cell(value):
+        if not _is_formula(value):
+            return value
+        if is_escaped:
+            return f"'{value}"
+        if not warned:
+            warned.append(value)
+            print_line(
+                f"Spreadsheets take {quote(value)!r} for a formula: import the column "
+                "as text, or pass --escape-formulas.",
+                file=sys.stderr,
+            )
+        return value
+
+    return cell
 
 
 def _is_formula(text):
@@ -301,8 +373,9 @@ def describe_error(error):
         )
     if message and not message.endswith((".", ".)")):  # as scikit-learn's do
         message += "."
-    words = " ".join([message, *getattr(error, "__notes__", [])]).split()
-    return " ".join(words) or type(error).__name__
+    message = " ".join(message.split())  # notes have names of files
+    words = " ".join([message, *getattr(error, "__notes__", [])])
+    return words or type(error).__name__
 
 
 def in_options(message):

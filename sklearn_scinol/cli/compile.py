@@ -5,30 +5,27 @@ environment variable NUMBA_CACHE_DIR names. Pass the options of `learn`, and row
 those of the stream: the first chunk is enough.
 """
 
-import shutil
-import sys
 import warnings
-from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from sklearn.base import clone
 
 from ..compiling import UNSAVED, compile_estimator
 from ..config import config_context
-from ..streams.files import FORMATS
-from .common import FILES_HELP, add_reading, encoder_of, print_line, read_chunks
+from .common import (
+    FILES_HELP,
+    add_reading,
+    encoder_of,
+    print_line,
+    read_first,
+    standard_input,
+)
 from .learn import add_columns, add_estimator, check_resume, open_learning
-
-#: Name of standard input among the files.
-STDIN = "-"
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    files_help = f"{FILES_HELP}, or {STDIN} for standard input"
-    parser.add_argument("files", nargs="+", metavar="FILE", help=files_help)
+    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES_HELP)
     add_columns(parser)
     add_estimator(parser, parser.add_argument_group("model"))
     add_reading(parser)
@@ -37,10 +34,9 @@ def add_arguments(parser):
 def run(arguments):
     """Compile by the first chunk, and print how long it took."""
     check_resume(arguments)
-    with _standard_input(arguments):
-        model, classes, stream = open_learning(arguments)
-        with read_chunks(stream) as ((X, y, *_), _):
-            pass
+    with standard_input(arguments):
+        model, classes, stream, *_ = open_learning(arguments)
+        X, y, *_ = read_first(stream)
     _set_kinds(model, X)
     start = perf_counter()
     with warnings.catch_warnings():
@@ -54,28 +50,6 @@ def run(arguments):
         print_line(f"Compiled in {seconds}.")
     else:
         print_line(f"Nothing to compile: all was in the cache, checked in {seconds}.")
-
-
-@contextmanager
-def _standard_input(arguments):
-    """Replace standard input among the files by a file that can be read twice."""
-    if STDIN not in arguments.files:
-        yield
-        return
-    name = "csv" if arguments.file_format == "auto" else arguments.file_format
-    with TemporaryDirectory() as folder:
-        path = str(Path(folder, "rows").with_suffix(FORMATS[name][0]))
-        with open(path, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        files = [path if each == STDIN else each for each in arguments.files]
-        arguments.files = files
-        try:
-            yield
-        except ValueError as error:
-            error.args = tuple(
-                each.replace(path, "standard input") for each in error.args
-            )
-            raise
 
 
 def _set_kinds(model, X):

@@ -165,8 +165,7 @@ def _output_of_class(model, label):
 
 
 def _write(outputs, path, is_escaped):
-    texts = [text for label, _, names, _ in outputs for text in (label, *names)]
-    cell = csv_cells(texts, is_escaped)
+    cell = csv_cells(is_escaped)
     with replacing(path, "x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["output", "term", "coefficient"])

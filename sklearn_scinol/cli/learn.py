@@ -3,20 +3,25 @@
 While it learns, a table shows at rows 1, 2, 4, 8, ... the mean loss of all predictions
 so far and since the line before, then label, prediction and number of features of the
 latest row. With --confidence-level it also shows the share of targets in their
-intervals so far, and the mean width of these. If a bad row or an interruption ends it
-early, the scores up to there are printed, but the model is not saved.
+intervals so far, and the mean width of these.
+
+If a bad row or an interruption ends it early, --model is saved with the place in the
+files, and a message names the command that goes on from there, with the same result to
+the last bit as without a stop. After a crash or a kill, --resume goes on from the
+latest save of --save-every. A model that came to the end of its files has no such place:
+--resume then learns all rows of the given files.
 """
 
+import os
 import re
 import signal
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_regressor
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 import sklearn_scinol
 
@@ -26,28 +31,41 @@ from ..evaluation.arrivals import Arrivals
 from ..evaluation.monitor import LossMonitor
 from ..evaluation.progressive import ProgressiveEstimator
 from ..evaluation.scores import default_metrics
-from ..persistence import save
 from ..pipeline import make_online_pipeline
 from ..preprocessing import OnlineHistory, TableEncoder
 from ..streams.arrow import pa
-from ..streams.columns import as_array
+from ..streams.columns import MAX_WHOLE, as_array
 from ..streams.errors import one_line, quote
 from ..streams.files import find_files
+from ..streams.rows import Position
 from ..tables.kinds import KINDS
 from .common import (
     FILES_HELP,
+    STDIN,
     add_reading,
     check_can_save,
     check_not_read,
     has_intervals,
     known_columns,
     load_model,
+    names_of,
+    no_rows,
     open_stream,
     pair,
     positive_int,
     print_line,
     probability,
-    read_chunks,
+    read_first,
+    standard_input,
+)
+from .saving import (
+    Saver,
+    how_to_go_on,
+    interval,
+    load_progress,
+    roles_of,
+    start_at,
+    valid,
 )
 from .scores import RunningTable, print_scores, score_test
 
@@ -63,9 +81,6 @@ FAMILIES = {
 
 #: Maximum number of distinct whole numbers that are taken for classes.
 MAX_NUMERIC_CLASSES = 20
-
-#: Maximum of the whole numbers that are exact as float64.
-MAX_WHOLE = 2**53
 
 #: Patterns of numbers, amounts of money and percentages, and of dates.
 NUMBER = re.compile(r"\W*+\d[\d.,'\s]*+(?:e[+-]?\d+)?+\W*+", re.IGNORECASE)
@@ -113,9 +128,20 @@ def add_arguments(parser):
     add("-q", "--quiet", action="store_true", help="print the scores only")
     group = parser.add_argument_group("model")
     group.add_argument("--model", metavar="FILE", help="where to save the model")
-    keep_help = "save the model also if learning ends early"
-    group.add_argument("--keep-partial", action="store_true", help=keep_help)
+    group.add_argument(
+        "--save-every",
+        type=interval,
+        metavar="TIME",
+        help="save while it learns, between chunks: every 30s, 5m or 1h, or every so "
+        "many rows",
+    )
     add_estimator(parser, group)
+    group.add_argument(
+        "--from-start",
+        action="store_true",
+        help="with --resume: learn all rows of the files, also if the model was saved "
+        "within them",
+    )
     add_reading(parser)
 
 
@@ -134,7 +160,12 @@ def add_columns(parser):
 def add_estimator(parser, group):
     """Add the options for the model to learn with."""
     add = group.add_argument
-    add("--resume", metavar="FILE", help="go on with a saved model, as it is")
+    add(
+        "--resume",
+        metavar="FILE",
+        help="go on with a saved model, as it is: where it is in the files, if it did "
+        "not come to their end, else with all rows",
+    )
     new = [
         add(
             "--columns",
@@ -242,30 +273,36 @@ def check_resume(arguments):
 def run(arguments):
     """Learn, print scores, and save the model."""
     check_resume(arguments)
-    if arguments.keep_partial and not arguments.model:
-        arguments.error("--keep-partial needs --model")
-    if arguments.model:
-        check_can_save(arguments.model)
-        files = [*arguments.files, *arguments.test_file]
-        check_not_read(arguments.model, find_files(files))
-    arrivals = _arrivals(arguments)
-    model, classes, stream = open_learning(arguments)
-    learner = ProgressiveEstimator(model, _metrics(model), classes)
-    monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
-    table = RunningTable(learner, arguments.quiet, monitor, arrivals)
-    with read_chunks(stream) as (_, chunks):
-        _learn(arguments, model, table, stream, chunks)
-    if arguments.test_file:
-        known = known_columns(model, arguments.target)
-        stream = open_stream(
-            arguments, arguments.test_file, **known, **_roles(arguments)
+    if arguments.save_every and not arguments.model:
+        arguments.error("--save-every needs --model")
+    if arguments.from_start and not arguments.resume:
+        arguments.error("--from-start needs --resume")
+    with standard_input(arguments):
+        if arguments.model:
+            check_can_save(arguments.model)
+            files = [*arguments.paths, *arguments.test_file]
+            check_not_read(arguments.model, find_files(files))
+        arrivals = _arrivals(arguments)
+        learning = open_learning(arguments, roles_of(arguments, arrivals))
+        learner = ProgressiveEstimator(
+            learning.model, _metrics(learning.model), learning.classes
         )
-        with read_chunks(stream) as (_, chunks):
-            start = perf_counter()
-            result = score_test(learner, chunks, arguments.label_time)
-        print_line()
-        print_line(f"{', '.join(arguments.test_file)}, not learned:")
-        print_scores(result, stream, perf_counter() - start)
+        monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
+        table = RunningTable(learner, arguments.quiet, monitor, arrivals)
+        _learn(arguments, learning, table)
+        if arguments.test_file:
+            _test(arguments, learning.model, learner)
+
+
+def _test(arguments, model, learner):
+    """Score the model on rows that it does not learn, and print the scores."""
+    known = known_columns(model, arguments.target)
+    stream = open_stream(arguments, arguments.test_file, **known, **_roles(arguments))
+    start = perf_counter()
+    result = score_test(learner, stream, arguments.label_time)
+    print_line()
+    print_line(f"{', '.join(arguments.test_file)}, not learned:")
+    print_scores(result, stream, perf_counter() - start)
 
 
 def _arrivals(arguments):
@@ -279,51 +316,153 @@ def _arrivals(arguments):
         arguments.error(str(error))
 
 
-def open_learning(arguments):
-    """Return a new or a saved model, its classes, and the stream for it to learn."""
-    classes = None
-    if arguments.resume:
+class Learning(NamedTuple):
+    """A model and what it learns."""
+
+    model: Any
+    classes: Any
+    stream: Any
+    progress: dict  # of a saved model, whose position may be None
+    facts: dict  # that are saved with the model, and are not progress
+
+
+def open_learning(arguments, roles=None):
+    """Return a new or a saved model and the stream for it to learn."""
+    classes, progress = None, {"position": None}
+    if arguments.resume and roles is None:
         model = load_model(arguments.resume)
         known = known_columns(model, arguments.target)
+    elif arguments.resume:
+        model, progress = load_progress(arguments, roles)
+        known = known_columns(model, arguments.target)
+        if progress["position"] is not None and STDIN not in progress["files"]:
+            known = progress["known"]  # as the first rows were read
     else:
         known = {"columns": arguments.columns, "kinds": dict(arguments.kinds or ())}
         model, classes = _new_model(arguments, known)
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
-    label_time = getattr(arguments, "label_time", None)
-    if label_time and known["columns"] is not None:
-        known["columns"] = [*known["columns"], label_time]
-    stream = open_stream(arguments, arguments.files, **known, **_roles(arguments))
-    return model, classes, stream
+    columns, label_time = known["columns"], getattr(arguments, "label_time", None)
+    if label_time and columns is not None:
+        columns = [*columns, label_time]
+    stream = open_stream(
+        arguments,
+        arguments.paths,
+        **known | {"columns": columns},
+        **_roles(arguments),
+    )
+    facts = {"roles": roles, "known": known}
+    return Learning(model, classes, stream, progress, facts)
 
 
 def _roles(arguments):
     return {"target": arguments.target, "sample_weight": arguments.weight}
 
 
-def _learn(arguments, model, table, stream, chunks):
+def _learn(arguments, learning, table):
     """Learn all chunks; print scores and save the model, also if it ends early."""
-    is_complete, start = False, perf_counter()
+    stream, progress = learning.stream, learning.progress
+    place = _Place(progress["position"])
+    files = names_of(arguments, stream.files)
+    facts = learning.facts | {"files": files, "sizes": [*map(_size, stream.files)]}
+    if place.position is not None:
+        with valid(arguments.resume):
+            table.restore(progress["table"])
+            start_at(stream, progress)
+
+    def describe():
+        return _progress(facts, place.position, stream, table)
+
+    saver = Saver(arguments.model, arguments.save_every, learning.model, describe)
+    if arguments.resume == arguments.model:
+        saver.position = place.position
+    n_before, start, is_complete = table.n_added, perf_counter(), False
     try:
-        for X, y, *sample_weight in chunks:
-            with _delayed_interruption():
-                table.learn(X, y, *sample_weight)
-        with _delayed_interruption():
-            table.learn_rest()
+        with _termination():
+            _learn_chunks(stream, table, place, saver)
+            with _delayed_interruption(), place.moving():
+                table.learn_rest()
+                place.position = None
         is_complete = True
     except BaseException as error:
         error.add_note(f"{table.n_added:,} rows were learned.")
-        if arguments.model and not arguments.keep_partial:
-            error.add_note("The model is not saved: pass --keep-partial to save it.")
+        if arguments.model:
+            saver.join()
+            if place.is_known and place.position is not None:
+                saver.finish()
+            error.add_note(
+                "The model is not saved."
+                if saver.position is None
+                else how_to_go_on(arguments, Position(*saver.position), files)
+            )
         raise
     finally:
         seconds = perf_counter() - start
         try:
-            if arguments.model and (is_complete or arguments.keep_partial):
-                _save(model, arguments.model)
+            if is_complete:
+                saver.finish()
         finally:
             if is_complete or table.n_added:
-                print_scores(table.finish(), stream, seconds)
+                print_scores(table.finish(), stream, seconds, n_before)
+
+
+def _size(path):
+    return os.stat(path).st_size
+
+
+class _Place:
+    """Place in the files up to which rows were learned."""
+
+    def __init__(self, position):
+        self.position, self.is_known = position, True
+
+    @contextmanager
+    def moving(self):
+        """Know no place if the block fails, which learns rows."""
+        self.is_known = False
+        yield
+        self.is_known = True
+
+
+def _learn_chunks(stream, table, place, saver):
+    """Learn all chunks of a stream, and save in between."""
+    is_empty = place.position is None
+    with closing(stream._chunks()) as chunks:
+        for chunk in chunks:
+            is_empty &= chunk.rows is None
+            with _delayed_interruption():
+                with place.moving():
+                    if chunk.rows is not None:
+                        table.learn(*chunk.rows)
+                    place.position = tuple(chunk.end)
+                saver.add(sum(span.n_rows for span in chunk.spans))
+    if is_empty:
+        raise no_rows(stream)
+
+
+def _progress(facts, position, stream, table):
+    """Return what is saved with the model, as plain data."""
+    if position is None:
+        return {"position": None, "roles": facts["roles"]}
+    return facts | {
+        "position": position,
+        "n_bad_rows": stream.n_bad_rows,
+        "bad_rows": [tuple(vars(each).values()) for each in stream.bad_rows],
+        "table": table.state(),
+    }
+
+
+@contextmanager
+def _termination():
+    """Take the signal to terminate for an interruption: the model is saved."""
+    if threading.current_thread() is not threading.main_thread():  # has no signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -333,25 +472,24 @@ def _delayed_interruption():
         yield
         return
     is_interrupted = threading.Event()
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore():
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
     def wait(*_):
         is_interrupted.set()
-        signal.signal(signal.SIGINT, before)
+        restore()
 
-    before = signal.signal(signal.SIGINT, wait)
+    for each in before:
+        signal.signal(each, wait)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
     if is_interrupted.is_set():
         raise KeyboardInterrupt
-
-
-def _save(model, path):
-    """Save a model if it is fitted."""
-    with suppress(NotFittedError):
-        check_is_fitted(model)
-        save(model, path)
 
 
 def _metrics(model):
@@ -368,13 +506,12 @@ def _new_model(arguments, known):
     # Bad rows are reported when they are read again.
     stream = open_stream(
         arguments,
-        arguments.files,
+        arguments.paths,
         target=arguments.target,
         on_bad_row="skip",
         **known,
     )
-    with read_chunks(stream) as ((X, y), _):
-        pass
+    X, y = read_first(stream)
     task = arguments.task or "auto"
     if task == "auto":
         task = "classification" if holds_classes(y) else "regression"

@@ -1,19 +1,22 @@
 """Predict the rows of files with a saved model, and write CSV, a line for each row.
 
-A model that learned with --confidence-level also writes the ends of its intervals.
-Columns are found by their names; others in the files, such as the target, are ignored.
+Lines are in the order of the rows. With --on-bad-row skip or warn, a row that cannot be
+read has empty cells, and --reason tells why. A model that learned with
+--confidence-level also writes the ends of its intervals. Columns are found by their
+names; others in the files, such as the target, are ignored.
 """
 
 import csv
+import json
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
 from .._files import replacing
+from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
 from .common import (
     FILES_HELP,
@@ -24,12 +27,14 @@ from .common import (
     has_intervals,
     known_columns,
     load_model,
+    names_of,
     open_stream,
     print_line,
+    standard_input,
 )
 
-#: Name of the column with predictions.
-PREDICTION = "prediction"
+#: Names of the columns with predictions, numbers of rows, and reasons.
+PREDICTION, FILE, ROW, REASON = "prediction", "file", "row", "reason"
 
 
 def add_arguments(parser):
@@ -40,38 +45,134 @@ def add_arguments(parser):
     add_output(parser, "where to write, all or nothing (default: standard output)")
     proba_help = "write the probability of each class, in a column named by the class"
     add("--proba", action="store_true", help=proba_help)
+    add(
+        "--keep",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="also write this column, such as an identifier; may be given again",
+    )
+    add(
+        "--row-number",
+        action="store_true",
+        help="also write the number of each row in its file, without header, from 1, "
+        "and the file if there are several",
+    )
+    add(
+        "--reason",
+        action="store_true",
+        help="also write why a row has no prediction, with --on-bad-row skip or warn",
+    )
     add_reading(parser)
 
 
 def run(arguments):
     """Predict chunk by chunk."""
-    files = find_files(arguments.files)
-    check_not_read(arguments.output, [*files, arguments.model])
-    model = load_model(arguments.model)
-    if arguments.proba and not hasattr(model, "predict_proba"):
-        raise ValueError(f"The model of {arguments.model} has no probabilities.")
-    classes = model.classes_.tolist() if is_classifier(model) else []
-    cell = csv_cells(classes, arguments.escape_formulas)
-    stream = open_stream(arguments, arguments.files, **known_columns(model))
-    names = [PREDICTION]
-    if arguments.proba:
-        names = classes
-    elif has_intervals(model):
-        names = [PREDICTION, *_names_of_ends(model)]
-    with _output(arguments.output) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(map(cell, names))
-        for X in stream:
-            if arguments.proba:
-                writer.writerows(model.predict_proba(X).tolist())
-            elif has_intervals(model):
-                writer.writerows(_with_intervals(model, X).tolist())
-            else:
-                writer.writerows([cell(each)] for each in model.predict(X).tolist())
+    with standard_input(arguments):
+        files = find_files(arguments.paths)
+        check_not_read(arguments.output, [*files, arguments.model])
+        model = load_model(arguments.model)
+        if arguments.proba and not hasattr(model, "predict_proba"):
+            raise ValueError(f"The model of {arguments.model} has no probabilities.")
+        lines = _Lines(arguments, model, files)
+        known = known_columns(model)
+        stream = open_stream(arguments, arguments.paths, keep=arguments.keep, **known)
+        with _output(arguments.output) as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(map(lines.cell, lines.header))
+            for chunk in stream._chunks():
+                writer.writerows(lines.of(chunk, stream, known["columns"]))
     if stream.n_bad_rows:
         print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
         )
+
+
+class _Lines:
+    """Makes the lines of the output.
+
+    Parameters
+    ----------
+    arguments : object
+    model : object
+    files : list of path
+    """
+
+    def __init__(self, arguments, model, files):
+        self.arguments, self.model = arguments, model
+        self.cell = csv_cells(arguments.escape_formulas)
+        self.files = names_of(arguments, files)
+        if arguments.proba:
+            self.names = model.classes_.tolist()
+        elif has_intervals(model):
+            self.names = [PREDICTION, *_names_of_ends(model)]
+        else:
+            self.names = [PREDICTION]
+        numbers = [FILE] * (len(files) > 1) + [ROW] if arguments.row_number else []
+        self.header = [*numbers, *arguments.keep, *self.names]
+        self.header += [REASON] * arguments.reason
+        twice = [name for name in arguments.keep if self.header.count(name) > 1]
+        if twice:
+            raise ValueError(f"--keep {twice[0]}: the output has this column already.")
+
+    def of(self, chunk, stream, columns):
+        """Yield the lines of a chunk, good rows and bad ones."""
+        predicted = kept = iter(())
+        if (X := chunk.rows) is not None:
+            kept = _kept(X, self.arguments.keep)
+            predicted = self._predictions(X if columns is None else X.select(columns))
+        bad = dict(zip(chunk.places, chunk.bad, strict=True))
+        for place, number in enumerate(self._numbers(chunk.spans)):
+            if (row := bad.get(place)) is None:
+                line, reason = [*next(kept), *next(predicted)], ""
+            else:
+                own = _values_of(row, stream._reader)
+                line = [own.get(name, "") for name in self.arguments.keep]
+                line, reason = [*line, *[""] * len(self.names)], row.reason
+            line = [*number, *line, *[reason] * self.arguments.reason]
+            yield map(self.cell, line)
+
+    def _numbers(self, spans):
+        for span in spans:
+            file = [self.files[span.file]] * (len(self.files) > 1)
+            for row in range(span.row + 1, span.row + 1 + span.n_rows):
+                yield [*file, row] if self.arguments.row_number else ()
+
+    def _predictions(self, X):
+        """Iterate over the cells of each row."""
+        if self.arguments.proba:
+            return iter(self.model.predict_proba(X).tolist())
+        if has_intervals(self.model):
+            return iter(_with_intervals(self.model, X).tolist())
+        return ([each] for each in self.model.predict(X).tolist())
+
+
+def _kept(X, names):
+    """Return an iterator over the values of columns, row by row."""
+    if not names:
+        return iter([()] * len(X))
+    columns = [map(_cell_of, X[name].to_pylist()) for name in names]
+    return zip(*columns, strict=True)
+
+
+def _cell_of(value):
+    """Return a value as in a file: whole numbers, which are read as floats, are so."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer() and abs(value) < MAX_WHOLE:
+        return int(value)
+    return value
+
+
+def _values_of(row, reader):
+    """Return the values of a bad row by their columns, as far as they are known."""
+    with suppress(Exception):  # of any kind: the row is bad
+        if not hasattr(reader, "parsing"):
+            return json.loads(row.text)
+        with reader.open_blocks(Path(row.path)) as (names, _):
+            (values,) = csv.reader([row.text], delimiter=reader.parsing.delimiter)
+            return dict(zip(names, values, strict=True))
+    return {}
 
 
 def _with_intervals(model, X):

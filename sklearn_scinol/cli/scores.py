@@ -49,10 +49,28 @@ class RunningTable(RunningScores):
         super().__init__(learner.scorers, monitor=monitor)
         self.learner, self.is_quiet = learner, is_quiet
         self.follower, self.label_time = learner, None
-        if arrivals is not None:
+        self.label_delay = arrivals is not None
+        if self.label_delay:
             self.follower = DelayedEstimator(learner, arrivals)
             self.label_time = arrivals.label_time
         self.loss_before = self.weight_before = 0.0
+        self.block, self.latest_before, self.has_header = None, None, False
+
+    def state(self):
+        """Return all that learning has changed as plain data, but for the model."""
+        return super().state() | {
+            "before": (self.loss_before, self.weight_before),
+            "latest": self._latest() if self.n_added else None,
+            "late": self.follower.state() if self.label_delay else None,
+        }
+
+    def restore(self, state):
+        """Go on from a :meth:`state`."""
+        super().restore(state)
+        self.loss_before, self.weight_before = state["before"]
+        self.latest_before = state["latest"]
+        if self.label_delay:
+            self.follower.restore(state["late"])
 
     def learn(self, X, y, sample_weight=None):
         """Learn a chunk, and predict each row before."""
@@ -75,6 +93,9 @@ class RunningTable(RunningScores):
                     )
             raise
         for block in scored:
+            weights = block[2]
+            if weights is not None and not weights.any():
+                continue
             self.n_before, self.block = self.n_added, block
             self.add(*block, self.learner.classes)
 
@@ -98,7 +119,8 @@ class RunningTable(RunningScores):
 
     def _print_line(self, values):
         name, value = next(iter(values.items()))
-        if self.loss_before == self.weight_before == 0.0:
+        if not self.has_header:
+            self.has_header = True
             lines = [LINE("average", "since", "", "current", "current", "number of")]
             last = "last", "rows", "label", "prediction", "features"
             lines.append(LINE(_name_of_loss(name), *last))
@@ -121,6 +143,8 @@ class RunningTable(RunningScores):
 
     def _latest(self):
         """Return label, prediction and number of features of the latest row."""
+        if self.block is None:  # none were added since this was restored
+            return self.latest_before
         y, answers, sample_weight = self.block
         row = self.n_added - self.n_before - 1
         if sample_weight is not None:  # rows of weight 0 do not count
@@ -156,8 +180,11 @@ def score_test(learner, chunks, label_time=None):
     return running.finish()
 
 
-def print_scores(result, stream, seconds):
-    """Print the final scores that :meth:`RunningScores.finish` returns."""
+def print_scores(result, stream, seconds, n_before=0):
+    """Print the final scores that :meth:`RunningScores.finish` returns.
+
+    Of the rows, `n_before` took their time before.
+    """
     n_rows = int(result["n_samples"][-1])
     lines = {"rows": f"{n_rows:,}"}
     if stream.n_bad_rows:
@@ -166,7 +193,7 @@ def print_scores(result, stream, seconds):
         lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
     if result["alarms"] is not None:
         lines["alarms"] = f"{len(result['alarms']):,}"
-    lines["rows per second"] = f"{n_rows / seconds:,.0f}"
+    lines["rows per second"] = f"{(n_rows - n_before) / seconds:,.0f}"
     for name, value in lines.items():
         print_line(f"{name:20}{value:>14}")
 

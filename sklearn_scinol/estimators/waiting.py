@@ -77,6 +77,44 @@ def join_rows(parts):
     return [*chain.from_iterable(parts)]
 
 
+def pack_rows(X):
+    """Return rows as plain data, of which :func:`unpack_rows` makes them again."""
+    if isinstance(X, Waiting):
+        inputs = [(name, pack_rows(each)) for name, each in X.inputs]
+        return {"waiting": pack_rows(X.X), "inputs": inputs, "served": X.served}
+    if sparse.issparse(X):
+        arrays = X.data, X.indices, X.indptr
+        return {"csr": arrays, "shape": X.shape, "dense_view": dense_view_of(X)}
+    if _library(X) == "pyarrow":
+        arrow = import_module("pyarrow")
+        file = arrow.BufferOutputStream()
+        with arrow.ipc.new_stream(file, X.schema) as writer:
+            writer.write(X)
+        return {"arrow": np.frombuffer(file.getvalue(), np.uint8)}
+    return X
+
+
+def unpack_rows(packed):
+    """Return the rows that :func:`pack_rows` packed."""
+    if not isinstance(packed, dict):
+        return packed
+    if "waiting" in packed:
+        inputs = tuple((name, unpack_rows(each)) for name, each in packed["inputs"])
+        return Waiting(unpack_rows(packed["waiting"]), inputs, packed["served"])
+    if "arrow" in packed:
+        arrow = import_module("pyarrow")
+        table = arrow.ipc.open_stream(arrow.py_buffer(packed["arrow"])).read_all()
+        table.validate(full=True)
+        return table
+    arrays, shape, view = packed["csr"], packed["shape"], packed["dense_view"]
+    if view is None:
+        rows = sparse.csr_array(arrays, shape=shape)
+    else:
+        rows = TableRows(arrays, shape=shape, dense_view=view)
+    rows.check_format()
+    return rows
+
+
 def join_key(X):
     """Return what is the same for blocks of rows that can be joined."""
     if isinstance(X, Waiting):

@@ -54,6 +54,15 @@ class Arrivals:
         self.delay, self.time, self.label_time = delay, time, label_time
         self._kind, self._latest, self._n_rows = None, None, 0
 
+    def state(self):
+        """Return what was read so far, as plain data."""
+        return {"kind": self._kind, "latest": self._latest, "n_rows": self._n_rows}
+
+    def restore(self, state):
+        """Go on from a :meth:`state`."""
+        self._kind, self._latest = state["kind"], state["latest"]
+        self._n_rows = state["n_rows"]
+
     def read(self, X):
         """Read the times of the next rows.
 

@@ -12,7 +12,15 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
-from ..estimators.waiting import Waiting, join_key, join_rows, runs, take_rows
+from ..estimators.waiting import (
+    Waiting,
+    join_key,
+    join_rows,
+    pack_rows,
+    runs,
+    take_rows,
+    unpack_rows,
+)
 from .scores import _Rows
 
 
@@ -101,6 +109,15 @@ class _Store:
         if len(block):
             self._blocks.append(block)
             self._wait.append(np.ones(len(block), bool))
+
+    def packed(self):
+        """Return all rows as plain data."""
+        packed = []
+        for block, waits in zip(self._blocks, self._wait, strict=True):
+            rest = block[np.flatnonzero(waits)]
+            scored = rest.scored and vars(rest.scored)
+            packed.append(vars(rest) | {"X": pack_rows(rest.X), "scored": scored})
+        return packed
 
     def take(self, numbers, classes):
         """Remove rows; return them in the order of `numbers`, in blocks."""
@@ -218,6 +235,26 @@ class DelayedEstimator:
             blocks = process(self._nothing, numbers, before)
         self.learner.seconds += perf_counter() - start
         return self._scores(blocks)
+
+    def state(self):
+        """Return the rows that wait and what is known of them, as plain data."""
+        return {
+            "waiting": self._store.packed(),
+            "arrivals": self.arrivals.state(),
+            "n_rows": self._n_rows,
+            "numbers": self._numbers,
+            "known": self._known,
+        }
+
+    def restore(self, state):
+        """Go on from a :meth:`state`."""
+        for packed in state["waiting"]:
+            scored = packed["scored"] and _Rows(**packed["scored"])
+            X = unpack_rows(packed["X"])
+            self._store.add(_Block(**packed | {"X": X, "scored": scored}))
+        self.arrivals.restore(state["arrivals"])
+        self._n_rows = state["n_rows"]
+        self._numbers, self._known = state["numbers"], state["known"]
 
     def lacks_classes(self, y):
         """Whether labels show that the first chunk did not have all classes."""

@@ -157,6 +157,20 @@ class LossMonitor(LinkedToPages, BaseEstimator):
         self.__dict__.update(new, _watch=watch)
         return np.array([alarm.row - 1 - n_before for alarm in alarms], dtype=np.intp)
 
+    def _state(self):
+        """Return what :meth:`update` changes, as plain data."""
+        if not hasattr(self, "alarms_"):
+            return None
+        alarms = [(each.row, each.change, each.direction) for each in self.alarms_]
+        return {"alarms": alarms, "watch": self._watch.state()}
+
+    def _restore(self, state):
+        """Go on from a :meth:`_state`."""
+        if state is not None:
+            self.alarms_ = [Alarm(*each) for each in state["alarms"]]
+            self._watch = _Watch.from_state(state["watch"])
+            self.n_samples_seen_ = self._watch.n_samples
+
 
 class _Watch:
     """State of a monitor since its last alarm."""
@@ -173,6 +187,22 @@ class _Watch:
         copied.ties, copied.ranks = self.ties.copy(), self.ranks.copy()
         copied.bets = self.bets.copy()
         return copied
+
+    def state(self):
+        """Return all attributes as plain data."""
+        parts = {name: vars(getattr(self, name)) for name in ("ties", "ranks", "bets")}
+        return vars(self) | parts
+
+    @classmethod
+    def from_state(cls, state):
+        """Make an object with the attributes of a :meth:`state`."""
+        watch = cls()
+        for name, value in state.items():
+            if isinstance(value, dict):
+                vars(getattr(watch, name)).update(value)
+            else:
+                setattr(watch, name, value)
+        return watch
 
     def add(self, losses, false_alarm):
         """Return the alarms that further losses raise."""

@@ -454,6 +454,10 @@ class _AnyScore:
         return rows.score(self.scorer)
 
 
+#: Running scores by their names.
+_RUNNING_SCORES = {kind.__name__: kind for kind in (_MeanScore, _LabelScore, _R2Score)}
+
+
 @contextmanager
 def _ignore_undefined_scores():
     """Silence metrics that warn where they are not defined yet."""
@@ -588,6 +592,35 @@ class RunningScores:
             "window_curves": None if latest is None else _as_arrays(latest.curves),
             "alarms": self.alarms,
         }
+
+    def state(self):
+        """Return the scores so far as plain data."""
+        pending = [_concatenate(self.pending)] if self.pending else []
+        return {
+            "n_added": self.n_added,
+            "next_point": self.next_point,
+            "pending": [vars(rows) for rows in pending],
+            "scores": {
+                name: (type(score).__name__, vars(score) | {"scorer": None})
+                for name, score in self.scores.items()
+            },
+            "n_samples": self.n_samples,
+            "curves": self.curves,
+            "monitor": self.monitor and self.monitor._state(),
+        }
+
+    def restore(self, state):
+        """Go on from a :meth:`state` of scores by the same metrics, without window."""
+        self.n_added, self.next_point = state["n_added"], state["next_point"]
+        self.pending = [_Rows(**rows) for rows in state["pending"]]
+        self.n_pending = sum(map(len, self.pending))
+        self.n_samples, self.curves = state["n_samples"], state["curves"]
+        for name, (kind, values) in state["scores"].items():
+            score = self.scores[name] = _RUNNING_SCORES[kind](self.scorers[name])
+            vars(score).update(values, scorer=self.scorers[name])
+        if self.monitor is not None:
+            self.monitor._restore(state["monitor"])
+            self.alarms = [*getattr(self.monitor, "alarms_", ())]
 
     def _watch(self, rows):
         n_alarms = self.monitor.update(rows.losses()).size

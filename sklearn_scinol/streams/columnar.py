@@ -2,7 +2,8 @@
 
 from abc import abstractmethod
 from contextlib import contextmanager
-from functools import partial
+
+import numpy as np
 
 from .arrow import pa, parquet
 from .columns import UnfitError, common_type, convert, remedy_for
@@ -32,7 +33,8 @@ class ColumnarFormat(Tables):
     def open_blocks(self, file):
         """Open a file; return a context manager of schema and batches.
 
-        `batches(columns, use_threads)` yields record batches of these columns.
+        `batches(columns, use_threads, skip)` yields record batches of these columns,
+        without the first rows.
         """
 
     def infer_schema(self):
@@ -60,20 +62,22 @@ class ColumnarFormat(Tables):
             )
         return common or known
 
-    def read(self, file, n_threads, only_first_bad):
-        """Yield a :class:`Part` for each batch of a file."""
+    def read(self, file, n_threads, only_first_bad, byte=0, skip=0):
+        """Yield a :class:`Part` for each batch of a file, after some rows."""
         with read_errors(file), self.open_blocks(file) as (schema, batches):
             self.check_names(file, schema.names)
             names = self.schema_in_file.names
-            for batch in batches(columns=names, use_threads=n_threads > 0):
+            for batch in batches(names, n_threads > 0, skip):
                 batch.validate(full=True)
                 table = pa.Table.from_batches([batch])
-                yield split_faults(
+                part = split_faults(
                     parse_by_halves(self._cast, table),
                     lambda rows: self.check(rows, file),
                     UnfitError.explain,
                     only_first_bad,
                 )
+                yield part._replace(skip=skip)
+                skip += table.num_rows
 
     def _cast(self, table):
         schema = self.schema_in_file
@@ -94,7 +98,21 @@ class Parquet(ColumnarFormat):
             reader = parquet.ParquetFile(
                 stream, pre_buffer=False, buffer_size=BUFFER_BYTES
             )
-            yield reader.schema_arrow, partial(reader.iter_batches, BATCH_ROWS)
+
+            def batches(columns, use_threads, skip):
+                numbers = range(reader.num_row_groups)
+                sizes = [reader.metadata.row_group(i).num_rows for i in numbers]
+                ends = np.cumsum(sizes)
+                first = int(np.searchsorted(ends, skip, side="right"))
+                skip -= int(ends[first - 1]) if first else 0
+                groups = numbers[first:]
+                if groups:
+                    yield from _after(
+                        skip,
+                        reader.iter_batches(BATCH_ROWS, groups, columns, use_threads),
+                    )
+
+            yield reader.schema_arrow, batches
 
 
 class Arrow(ColumnarFormat):
@@ -109,7 +127,7 @@ class Arrow(ColumnarFormat):
             open_reader = pa.ipc.open_file if is_file else pa.ipc.open_stream
             schema = open_reader(stream).schema
 
-            def batches(columns, use_threads):
+            def batches(columns, use_threads, skip):
                 options = pa.ipc.IpcReadOptions(
                     included_fields=sorted(map(schema.get_field_index, columns)),
                     use_threads=use_threads,
@@ -117,7 +135,16 @@ class Arrow(ColumnarFormat):
                 stream.seek(0)
                 reader = open_reader(stream, options=options)
                 if not is_file:
-                    return reader
-                return map(reader.get_batch, range(reader.num_record_batches))
+                    return _after(skip, reader)
+                numbers = range(reader.num_record_batches)
+                return _after(skip, map(reader.get_batch, numbers))
 
             yield schema, batches
+
+
+def _after(skip, batches):
+    """Leave out the first rows of record batches."""
+    for batch in batches:
+        n = min(skip, batch.num_rows)
+        skip -= n
+        yield batch.slice(n)

@@ -9,6 +9,9 @@ from ..tables.frames import as_single_array, is_string_type
 from .arrow import pa, pc
 from .errors import ReadError, parse_errors, quote, with_article
 
+#: Maximum of the whole numbers that are exact as float64.
+MAX_WHOLE = 2**53
+
 
 class LateType(str):
     """Name of a type for a column whose first values are missing."""

@@ -65,7 +65,7 @@ class JSONLines(Tables, TextFormat):
     def _all_blocks(self):
         for file in self.files:
             with self.open_blocks(file) as (_, blocks):
-                yield from blocks
+                yield from (block for _, block in blocks)
 
     def start(self, file, block):
         if OVER_LINES.match(block):

@@ -19,7 +19,7 @@ from .columnar import Arrow, Parquet
 from .errors import ReadError
 from .files import find_files, format_of
 from .json_lines import JSONLines
-from .rows import BadRow, Tables, rechunk
+from .rows import BadRow, Position, Tables, rechunk
 from .text import CSV, LIBSVM
 
 READERS = {
@@ -32,6 +32,9 @@ READERS = {
 
 #: Maximum number of bad rows that a stream keeps.
 MAX_BAD_ROWS = 1000
+
+#: Where the first file begins.
+BEGINNING = Position(0, 0, 0, 0)
 
 OnBadRow: TypeAlias = Literal["error", "skip", "warn"]
 ON_BAD_ROW = get_args(OnBadRow)
@@ -239,37 +242,51 @@ class TableStream:
         self.schema = reader.features
         self.n_bad_rows = 0
         self.bad_rows: list[BadRow] = []
+        self._start_at(BEGINNING)
 
     def __iter__(self) -> Iterator[Any]:
-        self.n_bad_rows, self.bad_rows = 0, []
-        for chunk, bad in made_ahead(self._chunks(), self._read_ahead):
-            self._report(bad)
-            if chunk is not None:
-                yield chunk
+        for chunk in self._chunks():
+            if chunk.rows is not None:
+                yield chunk.rows
+
+    def _start_at(self, position, n_bad_rows=0, bad_rows=()):
+        """Let iterations begin at a position, after so many bad rows."""
+        self._start = position, n_bad_rows, [*bad_rows]
 
     def _chunks(self):
-        """Yield chunks, and bad rows since the chunk before."""
-        reader = self._reader
-        for rows, bad in rechunk(self._parts(), self._chunk_rows, reader.join):
-            yield None if rows is None else reader.unpack(rows), bad
+        """Yield each :class:`Chunk`, and report its bad rows."""
+        position, self.n_bad_rows, bad_rows = self._start
+        self.bad_rows = [*bad_rows]
+        reader, parts = self._reader, self._parts(position)
 
-    def _parts(self):
-        """Yield good rows in order, and bad rows."""
+        def finish(rows):
+            return reader.unpack(reader.join(rows))
+
+        made = rechunk(parts, self._chunk_rows, self.files, finish)
+        for chunk in made_ahead(made, self._read_ahead):
+            self._report(chunk.bad)
+            yield chunk
+
+    def _parts(self, start):
+        """Yield where each part begins, and the part."""
         n_threads = pa.cpu_count() if self._read_ahead else 0
         is_error = self._on_bad_row == "error"
-        for file in self._reader.files:
-            n_before = 0
-            for part in self._reader.read(file, n_threads, is_error):
-                bad = [
-                    BadRow(str(file), n_before + row + 1, reason, text)
-                    for row, reason, _, text in part.faults
-                ]
-                yield from ((rows, []) for rows in part.rows)
-                if bad and is_error:
-                    message = _with_remedy(str(bad[0]), part.faults[0].remedy)
-                    raise ReadError(message, file, bad[0].row)
-                yield None, bad
-                n_before += sum(rows.num_rows for rows in part.rows) + len(bad)
+        for i, file in enumerate(self._reader.files[start.file :], start.file):
+            row = start.row
+            where = file, n_threads, is_error, start.byte, start.skip
+            for part in self._reader.read(*where):
+                good, fault = part, None
+                if part.faults and is_error:
+                    fault = part.faults[0]
+                    good, _ = part.cut(fault.row)
+                yield Position(i, row, 0, 0), good
+                if fault is not None:
+                    number = row + fault.row + 1
+                    bad = BadRow(str(file), number, fault.reason, fault.text)
+                    message = _with_remedy(str(bad), fault.remedy)
+                    raise ReadError(message, file, number)
+                row += part.n_rows
+            start = BEGINNING
 
     def _report(self, bad):
         if not bad:
@@ -278,7 +295,7 @@ class TableStream:
         self.bad_rows += bad[: MAX_BAD_ROWS - len(self.bad_rows)]
         if self._on_bad_row == "warn":
             more = f" So are {len(bad) - 1} rows after it." if len(bad) > 1 else ""
-            warnings.warn(f"{bad[0]} It is left out.{more}", stacklevel=3)
+            warnings.warn(f"{bad[0]} It is left out.{more}", stacklevel=4)
 
 
 def _with_remedy(message, remedy):

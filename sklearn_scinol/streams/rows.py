@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -53,7 +53,72 @@ class Part(NamedTuple):
     """Consecutive rows, good and bad."""
 
     rows: list  # of pyarrow.Table or SparseRows, the good ones
-    faults: list  # of Fault, of the bad ones
+    faults: list  # of Fault, of the bad ones, in order
+    byte: int = 0  # of the file's text, where a row begins
+    skip: int = 0  # rows from there to the first of these
+
+    @property
+    def n_good(self):
+        """Number of good rows."""
+        return sum(rows.num_rows for rows in self.rows)
+
+    @property
+    def n_rows(self):
+        """Number of all rows."""
+        return self.n_good + len(self.faults)
+
+    def end_of(self, n_good):
+        """Return how many rows there are up to the good row of this number."""
+        end = n_good
+        for fault in self.faults:
+            if fault.row >= end:
+                break
+            end += 1
+        return end
+
+    def cut(self, n):
+        """Return the first `n` rows, and the others."""
+        bad = [fault for fault in self.faults if fault.row < n]
+        others = [
+            fault._replace(row=fault.row - n) for fault in self.faults[len(bad) :]
+        ]
+        first, rest, n_good = [], [], n - len(bad)
+        for rows in self.rows:
+            n_here = min(n_good, rows.num_rows)
+            first.append(rows.slice(0, n_here))
+            rest.append(rows.slice(n_here))
+            n_good -= n_here
+        return (
+            self._replace(rows=first, faults=bad),
+            self._replace(rows=rest, faults=others, skip=self.skip + n),
+        )
+
+
+class Position(NamedTuple):
+    """Place between two rows of a stream, from which it can go on."""
+
+    file: int  # index of the file
+    row: int  # number of rows of the file before it, good or bad
+    byte: int  # of the file's text, decompressed and in UTF-8, where a row begins
+    skip: int  # rows from there to the place
+
+
+class Span(NamedTuple):
+    """Consecutive rows of a file, good or bad."""
+
+    file: int  # index of the file
+    row: int  # number of rows of the file before them
+    n_rows: int
+
+
+class Chunk(NamedTuple):
+    """Good rows, and the bad ones among them."""
+
+    rows: Any  # None if all are bad
+    bad: list  # of BadRow
+    places: list  # of the bad rows among all rows of the chunk, from 0
+    spans: list  # of Span
+    end: Position
 
 
 class Tables(ABC):
@@ -80,8 +145,11 @@ class Tables(ABC):
         self.keys = folder_keys(self.files)
         kinds = self.infer_schema()
         for name, kind in late.items():
-            if kinds.get(name) == pa.null():
-                kinds[name] = as_type(kind)
+            late_type, known = as_type(kind), kinds.get(name)
+            if known == pa.null():
+                kinds[name] = late_type
+            elif is_string_type(known) and pa.types.is_floating(late_type):
+                self.column_types[name] = late_type  # other texts make rows bad
         in_file = {*kinds}
         for field in self.keys.schema:
             kinds.setdefault(field.name, field.type)
@@ -210,18 +278,40 @@ def check_rows(table, roles):
     return table, [Fault(int(i), reason) for i, reason in sorted(bad.items())]
 
 
-def rechunk(parts, size, join):
-    """Yield rows in chunks of a size, except the last, and bad rows up to their end."""
-    waiting, bad, n_waiting = [], [], 0
-    for rows, more_bad in parts:
-        bad += more_bad
-        while rows is not None and rows.num_rows:
-            piece = rows.slice(0, size - n_waiting)
-            rows = rows.slice(piece.num_rows)
-            waiting.append(piece)
-            n_waiting += piece.num_rows
-            if n_waiting == size:
-                yield join(waiting), bad
-                waiting, bad, n_waiting = [], [], 0
-    if waiting or bad:
-        yield (join(waiting) if waiting else None), bad
+def parts_after(skip, parts):
+    """Leave out the first rows of parts."""
+    for part in parts:
+        first, rest = part.cut(min(skip, part.n_rows))
+        skip -= first.n_rows
+        if rest.n_rows:
+            yield rest
+
+
+def rechunk(parts, size, files, finish):
+    """Yield each :class:`Chunk` of as many good rows, except the last.
+
+    Parts are pairs of a :class:`Position`, where it begins, and a :class:`Part`.
+    `finish` makes the rows of a chunk from the good rows of parts.
+    """
+    rows, bad, places, spans, n_good = [], [], [], [], 0
+    for start, part in parts:
+        while part.n_rows:
+            is_last = n_good + part.n_good < size
+            end = part.n_rows if is_last else part.end_of(size - n_good)
+            now, part = part.cut(end)
+            n_before = sum(span.n_rows for span in spans)
+            for fault in now.faults:
+                where = str(files[start.file]), start.row + fault.row + 1
+                bad.append(BadRow(*where, fault.reason, fault.text))
+                places.append(n_before + fault.row)
+            spans.append(Span(start.file, start.row, end))
+            start = start._replace(
+                row=start.row + end, byte=now.byte, skip=now.skip + end
+            )
+            rows += [each for each in now.rows if each.num_rows]
+            n_good += now.n_good
+            if n_good == size:
+                yield Chunk(finish(rows), bad, places, spans, start)
+                rows, bad, places, spans, n_good = [], [], [], [], 0
+    if spans:
+        yield Chunk(finish(rows) if rows else None, bad, places, spans, start)

@@ -5,11 +5,12 @@ than pyarrow's readers of whole files, takes little memory, and lets a block wit
 row be parsed row by row.
 """
 
+import os
 import re
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from io import BytesIO
+from io import BytesIO, FileIO
 from itertools import chain, islice
 
 import numpy as np
@@ -25,6 +26,7 @@ from .rows import (
     SparseRows,
     Tables,
     parse_by_halves,
+    parts_after,
     split_faults,
 )
 
@@ -93,28 +95,41 @@ class TextFormat(ABC):
 
     # Reading.
 
-    def read(self, file, n_threads, only_first_bad):
-        """Yield a :class:`Part` for each block of a file."""
-        with self.open_blocks(file) as (names, blocks):
+    def read(self, file, n_threads, only_first_bad, byte=0, skip=0):
+        """Yield a :class:`Part` for each block of a file, after some rows from a byte.
+
+        If `only_first_bad`, the part with a bad row ends with it, and is the last.
+        """
+        only_first_bad = only_first_bad and not skip  # which may be of bad rows
+        with self.open_blocks(file, byte) as (names, blocks):
             part = partial(self._part, file, names, only_first_bad)
-            yield from map_ahead(part, blocks, n_threads)
+            yield from parts_after(skip, map_ahead(part, blocks, n_threads))
 
     @contextmanager
-    def open_blocks(self, file):
-        """Open a file: names of its columns, and an iterator over its blocks."""
-        with read_errors(file, self.encoding), open_text(file, self.encoding) as stream:
-            blocks = self.blocks(stream)
-            first = bytes(next(blocks, b"")).removeprefix(BYTE_ORDER_MARK)
+    def open_blocks(self, file, byte=0):
+        """Open a file: names of its columns, and an iterator over its blocks.
+
+        Blocks are pairs: where it begins, at the given byte or after it, and the bytes.
+        """
+        with read_errors(file, self.encoding), ExitStack() as opened:
+            blocks = self.blocks(opened.enter_context(open_text(file, self.encoding)))
+            first = bytes(next(blocks, b""))
+            n_bytes = len(first)
+            first = first.removeprefix(BYTE_ORDER_MARK)
             if not first or first.isspace():
                 raise ReadError(f"{file} is empty.", file)
             if b"\0" in first.partition(b"\n")[0]:
                 raise not_text(file, self.encoding, "utf-16")
             names, first = self.start(file, first)
-            yield names, filter(len, chain([first], blocks))
+            start = n_bytes - len(first)
+            if byte:
+                stream = opened.enter_context(open_text(file, self.encoding))
+                start, first, blocks = byte, b"", self.blocks(stream, byte)
+            yield names, _with_starts(filter(len, chain([first], blocks)), start)
 
-    def blocks(self, stream):
-        """Cut text into blocks of whole rows."""
-        data, size = b"", BLOCK_BYTES
+    def blocks(self, stream, byte=0):
+        """Cut text into blocks of whole rows, from a byte on, where a row begins."""
+        data, size = _skip(stream, byte), BLOCK_BYTES
         while True:
             new = stream.read(size)
             data += new
@@ -134,8 +149,9 @@ class TextFormat(ABC):
             if not (new or data):
                 return
 
-    def _part(self, file, names, only_first_bad, block):
+    def _part(self, file, names, only_first_bad, start_and_block):
         """Parse a block, and find the bad rows."""
+        byte, block = start_and_block
         try:
             parts = [(0, self.parse(names, block), None)]
         except parse_errors():
@@ -151,7 +167,7 @@ class TextFormat(ABC):
         for i, fault in enumerate(part.faults):
             line = lines[fault.row].decode(errors="backslashreplace")
             part.faults[i] = fault._replace(text=line.rstrip("\r\n"))
-        return part
+        return part._replace(byte=byte)
 
 
 class CSV(Tables, TextFormat):
@@ -181,7 +197,8 @@ class CSV(Tables, TextFormat):
         """Return names and types of the columns, from the first good rows."""
         with self.open_blocks(self.files[0]) as (names, blocks):
             options = self._convert_options(include_columns=[*dict.fromkeys(names)])
-            for block in chain(islice(blocks, MAX_BLOCKS_WITHOUT_ROWS), [b"\n"]):
+            some = islice(blocks, MAX_BLOCKS_WITHOUT_ROWS)
+            for _, block in chain(some, [(0, b"\n")]):
                 try:
                     table = self._read(names, options, block)
                 except parse_errors():
@@ -343,6 +360,26 @@ class LIBSVM(TextFormat):
         if words.startswith("Invalid index 0 "):
             return "has a feature 0", "zero_based=True"
         return f"cannot be read: {words}", ""
+
+
+def _with_starts(blocks, start):
+    """Yield where each of consecutive blocks begins, and the block."""
+    for block in blocks:
+        yield start, block
+        start += len(block)
+
+
+def _skip(stream, n):
+    """Skip the first bytes of a stream; return what was read of those after them."""
+    if isinstance(stream, FileIO) and n < os.fstat(stream.fileno()).st_size:
+        stream.seek(n)
+        return b""
+    new = b""
+    while n > 0:
+        if not (new := stream.read(min(n, BLOCK_BYTES))):
+            raise ValueError("it is shorter than when it was read before")
+        n -= len(new)
+    return new[len(new) + n :]
 
 
 def _is_short(block):

@@ -1142,7 +1142,7 @@ def test_how_far_is_read_ahead(read_ahead, tmp_path, monkeypatch):
     blocks = []
     part = text.CSV._part
     monkeypatch.setattr(
-        text.CSV, "_part", lambda *given: blocks.append(given[-1]) or part(*given)
+        text.CSV, "_part", lambda *given: blocks.append(given[-1][1]) or part(*given)
     )
     file = write_csv(tmp_path / "rows.csv", table(0, 1000))
     chunks = iter(read_table(file, chunk_rows=10, read_ahead=read_ahead))

@@ -1,0 +1,246 @@
+"""Predictions are aligned with the rows that were read, bad ones too."""
+
+import csv
+import gzip
+import json
+import re
+import sys
+from io import BytesIO, StringIO, TextIOWrapper
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sklearn_scinol.cli import main
+from sklearn_scinol.persistence import load
+from sklearn_scinol.streams import read_table
+
+pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("skops", reason="skops is not installed")
+
+N_ROWS = 60
+
+#: Numbers of rows, from 0, in which the number is infinite.
+BAD = [0, 1, 17, 29, 30, 59]
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    """Names of files are short, and blocks of text have a few rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", 300)
+    monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its status, stdout and stderr."""
+
+    def run(*argv):
+        return main(list(map(str, argv))), *capsys.readouterr()
+
+    return run
+
+
+def table(bad=()):
+    random = np.random.default_rng(0)
+    length = random.normal(50, 10, N_ROWS).round(3)
+    length[[*bad]] = np.inf
+    ids = [f"{i:05d}" for i in range(N_ROWS)]
+    city = random.choice(["oslo", "rome"], N_ROWS)
+    y = np.where(random.normal(50, 10, N_ROWS) > 50, "yes", "no")
+    return pa.table({"id": ids, "length": length, "city": city, "y": y})
+
+
+def write_json(part, name):
+    lines = [json.dumps(row) for row in part.to_pylist()]
+    text = "\n".join(lines).replace("Infinity", '"forty"')
+    Path(name).write_text(text)
+
+
+def write_csv(part, name):
+    pa_csv.write_csv(part, name, pa_csv.WriteOptions(quoting_style="none"))
+    text = Path(name).read_bytes()
+    if name.endswith(".gz"):
+        Path(name).write_bytes(gzip.compress(text))
+
+
+def write_arrow(part, name):
+    with pa.ipc.new_file(name, part.schema) as writer:
+        writer.write_table(part, max_chunksize=7)
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".csv.gz": write_csv,
+    ".parquet": pq.write_table,
+    ".arrow": write_arrow,
+    ".jsonl": write_json,
+}
+
+
+@pytest.fixture
+def model(run):
+    write_csv(table(), "learned.csv")
+    status, _, err = run(
+        *("learn", "learned.csv", "--target", "y", "--kind", "id=drop"),
+        *("--estimator", "scinol", "--n-hashed", "64", "--model", "m.skops", "-q"),
+    )
+    assert (status, err) == (0, "")
+    return load("m.skops")
+
+
+def rows_of(text):
+    return list(csv.DictReader(StringIO(text)))
+
+
+def expected_labels(model, part):
+    return model.predict(part.select(["length", "city"])).tolist()
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_bad_rows_have_empty_predictions(run, model, ending):
+    good = table()
+    for name, first in (f"a{ending}", 0), (f"b{ending}", 30):
+        WRITERS[ending](table(BAD).slice(first, 30), name)
+    status, out, err = run(
+        *("predict", f"a{ending}", f"b{ending}", "--model", "m.skops"),
+        *("--on-bad-row", "skip", "--chunk-rows", 8),
+        *("--keep", "id", "--keep", "length", "--row-number", "--reason"),
+    )
+    assert (status, err) == (0, "6 bad rows have no prediction.\n")
+    rows = rows_of(out)
+    names = ["file", "row", "id", "length", "prediction", "reason"]
+    assert [*rows[0]] == names
+    assert len(rows) == N_ROWS
+    labels = expected_labels(model, good)
+    lengths = good["length"].to_pylist()
+    for i, row in enumerate(rows):
+        assert row["file"] == f"{'ab'[i // 30]}{ending}"
+        assert int(row["row"]) == i % 30 + 1
+        if i in BAD:
+            assert row["prediction"] == ""
+            assert "in column 'length'" in row["reason"]
+        else:
+            assert row["prediction"] == labels[i]
+            assert row["reason"] == ""
+            assert float(row["length"]) == lengths[i]
+        is_known = i not in BAD or ending not in (".parquet", ".arrow")
+        assert row["id"] == (f"{i:05d}" if is_known else "")
+
+
+@pytest.mark.parametrize("options", [("--proba",), ()])
+def test_all_rows_are_bad(run, model, options):
+    Path("a.csv").write_text("length,city\n1\n2\n")
+    argv = "predict", "a.csv", "--model", "m.skops", "--on-bad-row", "skip"
+    status, out, err = run(*argv, *options)
+    assert (status, err) == (0, "2 bad rows have no prediction.\n")
+    header, *lines = out.splitlines()
+    assert lines == [",".join([""] * len(header.split(","))) or '""'] * 2
+
+
+def test_probabilities(run, model):
+    write_csv(table([5]), "a.csv")
+    argv = "predict", "a.csv", "--model", "m.skops", "--on-bad-row", "skip", "--proba"
+    rows = rows_of(run(*argv, "--keep", "id")[1])
+    assert [*rows[0]] == ["id", "no", "yes"]
+    assert [*rows[5].values()] == ["00005", "", ""]
+    found = [float(row["yes"]) for i, row in enumerate(rows) if i != 5]
+    X = table().select(["length", "city"])
+    expected = np.delete(model.predict_proba(X)[:, 1], 5)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_standard_input(run, model, monkeypatch):
+    write_csv(table(), "a.csv")
+    argv = "predict", "--model", "m.skops", "--keep", "id"
+    text = Path("a.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
+    assert run(*argv, "-") == run(*argv, "a.csv")
+    text = re.sub(b"\n00003,[^,]*", b"\n00003,forty", text)
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
+    _, out, err = run(*argv, "-", "--on-bad-row", "warn", "--row-number", "--reason")
+    assert "Row 4 of standard input has 'forty' in column 'length'" in err
+    assert out.splitlines()[4] == (
+        "4,00003,,\"has 'forty' in column 'length', which is not a number\""
+    )
+
+
+def test_kept_columns_are_as_in_the_file(run, model):
+    """Zeros at the beginning, and more digits than a float has."""
+    ids = ["007", "12345678901234567890", "1.50", "2026-01-31", ""]
+    rows = [f"{name},{i},oslo" for i, name in enumerate(ids)]
+    Path("a.csv").write_text("\n".join(["id,length,city", *rows]))
+    argv = "predict", "--model", "m.skops", "--keep", "id", "--keep", "length"
+    found = rows_of(run(*argv, "a.csv")[1])
+    assert [row["id"] for row in found] == ids
+    assert [row["length"] for row in found] == [*"01234"]
+    big = [12345678901234567, 2, 3]
+    rows = [{"id": each, "length": 1.5, "city": "oslo"} for each in big]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = rows_of(run(*argv, "a.jsonl")[1])
+    assert [int(row["id"]) for row in found] == big
+
+
+def test_kept_columns_that_are_not_there_or_twice(run, model):
+    argv = "predict", "learned.csv", "--model", "m.skops", "--keep"
+    status, _, err = run(*argv, "no")
+    assert status == 1
+    assert "learned.csv has no column 'no'" in err
+    status, _, err = run(*argv, "id", "--keep", "id")
+    assert (status, err) == (1, "--keep id: the output has this column already.\n")
+
+
+def test_kept_formulas(run, model):
+    Path("a.csv").write_text("id,length,city\n=1+1,3,oslo\n=2+2,4,rome\n")
+    argv = "predict", "a.csv", "--model", "m.skops", "--keep", "id"
+    status, out, err = run(*argv)
+    assert (status, err.count("\n")) == (0, 1)
+    assert "takes" not in out
+    assert "Spreadsheets take '=1+1' for a formula" in err
+    status, out, err = run(*argv, "--escape-formulas")
+    assert (status, err) == (0, "")
+    assert [row["id"] for row in rows_of(out)] == ["'=1+1", "'=2+2"]
+
+
+def test_chunks_change_nothing(run, model):
+    """Bad rows at the ends of chunks, blocks and files."""
+    good = Path("learned.csv").read_text().splitlines()
+    random = np.random.default_rng(1)
+    lines = [line if random.random() < 0.6 else "1,2" for line in good[1:]]
+    for name, part in ("a.csv", lines[:23]), ("b.csv", lines[23:]):
+        Path(name).write_text("\n".join([good[0], *part]))
+    argv = "predict", "a.csv", "b.csv", "--model", "m.skops", "--on-bad-row", "skip"
+    outs = [run(*argv, "--keep", "id", "--chunk-rows", n)[1] for n in (1, 2, 3, 7, 99)]
+    assert {*outs} == {outs[0]}
+    rows, labels = rows_of(outs[0]), expected_labels(model, table())
+    assert [row["prediction"] for row in rows] == [
+        "" if line == "1,2" else label
+        for line, label in zip(lines, labels, strict=True)
+    ]
+
+
+def test_stream_goes_on_anywhere():
+    """From the end of any chunk the same rows, good and bad, follow."""
+    write_csv(table(BAD), "a.csv")
+    text = Path("a.csv").read_text()
+    Path("a.csv").write_text(text + "1,2\n1,2\n")
+
+    def stream():
+        return read_table("a.csv", chunk_rows=7, on_bad_row="skip", read_ahead=0)
+
+    chunks = list(stream()._chunks())
+    ids = [row for each in chunks for row in each.rows["id"].to_pylist()]
+    bad = [row for each in chunks for row in each.bad]
+    assert len(bad) == len(BAD) + 2
+    n_rows = n_bad = 0
+    for chunk in chunks:
+        n_rows, n_bad = n_rows + len(chunk.rows), n_bad + len(chunk.bad)
+        rest = stream()
+        rest._start_at(chunk.end, n_bad, bad[:n_bad])
+        found = [row for X in rest for row in X["id"].to_pylist()]
+        assert found == ids[n_rows:]
+        assert rest.bad_rows == bad
+        assert rest.n_bad_rows == len(bad)

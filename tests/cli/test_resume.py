@@ -1,0 +1,499 @@
+"""Learning that is stopped goes on where it was, to the last bit."""
+
+import gzip
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from functools import partial, partialmethod
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.comparisons import assert_identical
+
+import sklearn_scinol
+from sklearn_scinol.cli import learn, main, saving
+from sklearn_scinol.cli.saving import Saver, interval
+from sklearn_scinol.persistence import load, load_with_progress
+
+pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("skops", reason="skops is not installed")
+
+N_ROWS = 240
+
+SMALL = "--estimator", "scinol", "--n-hashed", "64"
+CLASSES = "--target", "y", *SMALL, "--kind", "amount=drop", "--chunk-rows", "30"
+AMOUNTS = "--target", "amount", *SMALL, "--kind", "y=drop", "--chunk-rows", "30"
+MIXTURE = "--target", "y", "--n-hashed", "64", "--chunk-rows", "30"
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    """Names of files are short, and blocks of text have a few rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", 700)
+    monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its status, stdout and stderr."""
+
+    def run(*argv):
+        return main(list(map(str, argv))), *capsys.readouterr()
+
+    return run
+
+
+def table(start=0, stop=N_ROWS):
+    """Numbers, categories, dates and gaps, a class and an amount."""
+    random = np.random.default_rng(0)
+    length = random.normal(50, 10, N_ROWS).round(3)
+    city = random.choice(["oslo", "rome", ""], N_ROWS)
+    y = np.where(length + 20 * (city == "oslo") > 55, "yes", "no")
+    when = np.datetime64("2026-01-05T08:00") + np.arange(N_ROWS) * np.timedelta64(
+        8, "h"
+    )
+    known = when + np.timedelta64(30, "h")
+    columns = {
+        "length": pa.array(np.where(np.arange(N_ROWS) == 7, np.nan, length)),
+        "city": pa.array(city),
+        "when": pa.array(when.astype("datetime64[us]")),
+        "known": pa.array(known.astype("datetime64[us]")),
+        "y": pa.array(y),
+        "amount": pa.array((length / 10 + random.normal(size=N_ROWS)).round(3)),
+        "w": pa.array(np.arange(N_ROWS) % 3),
+    }
+    return pa.table(columns).slice(start, stop - start)
+
+
+def write_csv(name, part):
+    pa_csv.write_csv(part, name)
+    text = Path(name).read_text()
+    if name.endswith(".gz"):
+        Path(name).write_bytes(gzip.compress(text.encode()))
+
+
+def write_arrow(name, part):
+    with pa.ipc.new_file(name, part.schema) as writer:
+        writer.write_table(part, max_chunksize=25)
+
+
+def write_arrow_stream(name, part):
+    with pa.ipc.new_stream(name, part.schema) as writer:
+        writer.write_table(part, max_chunksize=25)
+
+
+def write_json(name, part):
+    rows = part.to_pandas().to_json(orient="records", lines=True, date_format="iso")
+    Path(name).write_text(rows)
+
+
+WRITERS = {
+    ".csv": write_csv,
+    ".csv.gz": write_csv,
+    ".parquet": lambda name, part: pq.write_table(part, name, row_group_size=70),
+    ".arrow": write_arrow,
+    ".arrows": write_arrow_stream,
+    ".jsonl": write_json,
+}
+
+
+class Killed(BaseException):
+    """Stands for a signal that nothing can handle."""
+
+
+def kill_after(n_chunks, patch):
+    """Let learning stop before a further chunk, as if the process was killed."""
+    count, learn_chunk = iter(range(10**9)), learn.RunningTable.learn
+
+    def learn_or_stop(running, *chunk):
+        if next(count) == n_chunks:
+            raise Killed
+        learn_chunk(running, *chunk)
+
+    patch.setattr(learn.RunningTable, "learn", learn_or_stop)
+
+
+def write_at_once(patch):
+    """Write each file at once, so that it has what was learned up to the kill."""
+    add = Saver.add
+    patch.setattr(Saver, "add", lambda saver, n: (add(saver, n), saver.join()))
+
+
+def learn_and_kill(run, argv, kills, capsys):
+    """Learn with kills after so many chunks each, and to the end; what is printed."""
+    for n_chunks in kills:
+        with pytest.MonkeyPatch.context() as patch:
+            write_at_once(patch)
+            kill_after(n_chunks, patch)
+            with pytest.raises(Killed) as error:
+                main([*argv, "--model", "m.skops", "--save-every", "1"])
+        (command,) = re.findall("`(.*)`", error.value.__notes__[-1])
+        argv = shlex.split(command)[1:]
+    capsys.readouterr()
+    status, out, err = run(*argv)
+    assert (status, err) == (0, "")
+    return out
+
+
+def final_scores(out):
+    """The lines of scores, but for the speed."""
+    lines = re.findall(r"^([a-zR][\w ]+?) +([\d.,e+-]+)$", out, re.M)
+    return [line for line in lines if line[0] != "rows per second"]
+
+
+def assert_same_model(path, other):
+    for step, expected in zip(load(path), load(other), strict=True):
+        assert_identical(vars(step), vars(expected))
+
+
+@pytest.fixture
+def check(run, capsys):
+    """Check that learning with kills gives what it gives without, to the last bit."""
+    return partial(_check, run, capsys)
+
+
+def _check(run, capsys, argv, kills=(1, 2, 3)):
+    status, out, _ = run(*argv, "--model", "whole.skops")
+    assert status == 0
+    resumed = learn_and_kill(run, argv, kills, capsys)
+    assert "Going on after row" in resumed
+    assert final_scores(resumed) == final_scores(out) != []
+    assert_same_model("m.skops", "whole.skops")
+    _, progress = load_with_progress("m.skops")
+    assert progress["position"] is None
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_formats(check, ending):
+    names = [f"{part}{ending}" for part in "abc"]
+    for i, name in enumerate(names):
+        WRITERS[ending](name, table(80 * i, 80 * (i + 1)))
+    check(["learn", *names, *CLASSES])
+
+
+DELAYS = {
+    "rows": ["--delay", "7"],
+    "time": ["--delay", "30h", "--time", "when"],
+    "label time": ["--label-time", "known", "--time", "when"],
+}
+
+
+@pytest.mark.parametrize("model", ["classes", "amounts", "mixture"])
+@pytest.mark.parametrize("delay", DELAYS)
+def test_rows_that_wait(check, delay, model):
+    write_csv("a.csv", table())
+    options = {"classes": CLASSES, "amounts": AMOUNTS, "mixture": MIXTURE}[model]
+    dropped = [] if delay == "label time" else ["--kind", "known=drop"]
+    check(["learn", "a.csv", *options, *dropped, *DELAYS[delay]])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [*CLASSES, "--alarms", "0.01", "--weight", "w"],
+        [*AMOUNTS, "--alarms", "0.05", "--confidence-level", "0.8"],
+        [*CLASSES, "--key", "city", "--time", "when", "--delay", "30h"],
+        [*CLASSES, "--key", "city", "--time", "when"],
+    ],
+    ids=["alarms", "intervals", "late history", "history"],
+)
+def test_options(check, options):
+    write_csv("a.csv", table())
+    check(["learn", "a.csv", *options])
+
+
+def test_bad_rows(run, check):
+    """Are counted once, wherever learning stops among them."""
+    for name, start, stop in ("a.csv", 0, 100), ("b.csv", 100, N_ROWS):
+        write_csv(name, table(start, stop))
+        lines = Path(name).read_text().splitlines()
+        for i in range(2, len(lines), 9):
+            lines[i : i + 1] = ["1,2", lines[i], "1,2,3"]
+        Path(name).write_text("\n".join([*lines, "1,2"]))
+    argv = ["learn", "a.csv", "b.csv", *CLASSES, "--on-bad-row", "skip"]
+    check(argv, kills=(1, 1, 1, 1, 1))
+    assert "bad rows left out" in run(*argv)[1]
+
+
+def test_standard_input(run, monkeypatch):
+    """It says what to feed, and learns that."""
+    write_csv("a.csv", table())
+    lines = Path("a.csv").read_text().splitlines(keepends=True)
+
+    def feed(first):
+        text = "".join([lines[0], *lines[first:]]).encode()
+        monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
+
+    feed(1)
+    argv = ["learn", "-", *CLASSES]
+    assert run(*argv, "--model", "whole.skops")[0] == 0
+    for n_chunks in 2, 3:
+        with pytest.MonkeyPatch.context() as patch:
+            write_at_once(patch)
+            kill_after(n_chunks, patch)
+            feed(1 if n_chunks == 2 else 61)
+            with pytest.raises(Killed) as error:
+                main([*argv, "--model", "m.skops", "--save-every", "1"])
+        note = error.value.__notes__[-1]
+        assert "m.skops has the model up to row" in note
+        found = re.search("feed it from row ([0-9]+) on, below the header", note)
+        argv = shlex.split(re.search("`(.*)`", note)[1])[1:]
+    feed(int(found[1]))
+    status, out, err = run(*argv)
+    assert (status, err) == (0, "")
+    assert "Standard input should begin with the row after row 150 of -." in out
+    assert_same_model("m.skops", "whole.skops")
+
+
+def test_interruption_saves(run, monkeypatch):
+    """Also without `--save-every`, and the command that it names goes on."""
+    write_csv("a.csv", table())
+    argv = ["learn", "a.csv", *CLASSES, "-q"]
+    assert run(*argv, "--model", "whole.skops")[0] == 0
+    learn_chunk = learn.RunningTable.learn
+
+    def learn_and_interrupt(running, *chunk, number):
+        learn_chunk(running, *chunk)
+        if running.n_added == 90:
+            os.kill(os.getpid(), number)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        for number in signal.SIGINT, signal.SIGTERM:
+            with pytest.MonkeyPatch.context() as patch:
+                interrupted = partialmethod(learn_and_interrupt, number=number)
+                patch.setattr(learn.RunningTable, "learn", interrupted)
+                status, _, err = run(*argv, "--model", "m.skops")
+            assert status == 130
+            begin = "Interrupted. 90 rows were learned. m.skops has the model up to row"
+            assert err.startswith(f"{begin} 90 of a.csv: to go on run `")
+            command = shlex.split(re.search("`(.*)`", err)[1])
+            assert run(*command[1:])[0] == 0
+            assert_same_model("m.skops", "whole.skops")
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def stopped(run, *options):
+    """Save a model after 100 rows of a.csv, of which the next is bad."""
+    write_csv("a.csv", table(0, 100))
+    write_csv("b.csv", table(100))
+    text = Path("a.csv").read_text()
+    Path("a.csv").write_text(f"{text}1,2\n")
+    argv = "learn", "a.csv", "b.csv", *CLASSES[:-1], "20", "--model", "m.skops"
+    status, _, err = run(*argv, *options)
+    assert status == 1
+    assert "Row 101 of a.csv has 2 values" in err
+    return re.search("`(.*)`", err)[1]
+
+
+def test_errors_save_what_was_learned(run):
+    """A bad row can be repaired, or skipped, and learning goes on."""
+    command = shlex.split(stopped(run))[1:]
+    before = Path("m.skops").read_bytes()
+    status, _, err = run(*command)
+    assert status == 1
+    assert "100 rows were learned. m.skops has the model up to row 100" in err
+    assert Path("m.skops").read_bytes() == before
+    status, out, err = run(*command, "--on-bad-row", "skip")
+    assert (status, err) == (0, "")
+    assert dict(final_scores(out))["rows"] == str(N_ROWS)
+    write_csv("a.csv", table(0, 100))
+    options = *CLASSES[:-1], "20", "--model", "whole.skops"
+    assert run("learn", "a.csv", "b.csv", *options)[0] == 0
+    assert_same_model("m.skops", "whole.skops")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda argv: [*argv, "--delay", "3"], "--delay has changed: .* without it"),
+        (lambda argv: [*argv, "--weight", "w"], "--weight has changed"),
+        (lambda argv: [a for a in argv if a != "a.csv"], "at row 100 of a.csv: pass a"),
+        (lambda argv: [*argv[:1], "b.csv", *argv[1:]], "pass a.csv b.csv to go on, or"),
+    ],
+)
+def test_what_must_stay_the_same(run, change, words):
+    argv = shlex.split(stopped(run))[1:]
+    status, _, err = run(*change(argv))
+    assert status == 1
+    assert re.search(f"{words}.*--from-start", err), err
+    assert err.count("\n") == 1
+
+
+def test_files_that_have_changed(run):
+    argv = shlex.split(stopped(run))[1:]
+    text = Path("a.csv").read_text()
+    Path("a.csv").write_text(text[:1000])
+    status, _, err = run(*argv)
+    assert status == 1
+    assert "a.csv cannot be read: it is shorter than when it was read before" in err
+
+
+def test_from_start(run):
+    """All rows are learned again, by a model that has learned some."""
+    argv = shlex.split(stopped(run))[1:]
+    write_csv("a.csv", table(0, 100))
+    status, out, err = run(*argv, "--from-start")
+    assert (status, err) == (0, "")
+    assert "Going on" not in out
+    assert load("m.skops").n_samples_seen_ == 100 + N_ROWS
+    # It has come to the end of all files: others are learned as a whole.
+    status, out, err = run(*argv)
+    assert (status, err) == (0, "")
+    assert load("m.skops").n_samples_seen_ == 100 + 2 * N_ROWS
+
+
+def test_nothing_is_left(run):
+    """Learning stopped after the last row, before the end of the files was seen."""
+    write_csv("a.csv", table(0, 90))
+    argv = ["learn", "a.csv", *CLASSES]
+    status, whole, _ = run(*argv, "--model", "whole.skops")
+    with pytest.MonkeyPatch.context() as patch:
+        write_at_once(patch)
+        patch.setattr(learn.RunningTable, "learn_rest", lambda _: int(""))
+        status, _, err = run(*argv, "--model", "m.skops", "--save-every", "30")
+    assert status == 1
+    assert "m.skops has the model up to row 90 of a.csv" in err
+    status, out, _ = run("learn", "a.csv", "--target", "y", "--resume", "m.skops")
+    assert status == 0
+    assert final_scores(out) == final_scores(whole)
+
+
+def test_predict_with_a_model_that_is_not_finished(run):
+    stopped(run)
+    status, out, err = run("predict", "b.csv", "--model", "m.skops")
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == 1 + 140
+
+
+# When it is saved.
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("30s", 30), ("5m", 300), ("1.5h", 5400), ("1000", 1000)],
+)
+def test_intervals(text, expected):
+    found = interval(text)
+    assert str(found) == text
+    assert min(found.seconds, found.n_rows) == expected
+
+
+@pytest.mark.parametrize("text", ["", "0", "0s", "5d", "-3", "m", "1e3"])
+def test_what_is_no_interval(run, text):
+    argv = "learn", "a.csv", "--target", "y", "--model", "m", f"--save-every={text}"
+    status, _, err = run(*argv)
+    assert status == 2
+    assert "argument --save-every: invalid" in err
+
+
+def test_saved_when_it_is_time_and_something_was_learned(run, monkeypatch):
+    write_csv("a.csv", table())
+    saved, write = [], Saver._write
+
+    def record(saver, model, progress):
+        saved.append(progress["position"] and progress["position"][1])
+        write(saver, model, progress)
+
+    write_at_once(monkeypatch)
+    monkeypatch.setattr(Saver, "_write", record)
+    argv = ["learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every"]
+    assert run(*argv, "50")[0] == 0
+    assert saved == [60, 120, 180, 240, None]
+    saved.clear()
+    assert run(*argv, "1h")[0] == 0
+    assert saved == [None]
+    saved.clear()
+    clock = iter(range(10**9))
+    monkeypatch.setattr(saving, "perf_counter", lambda: next(clock))
+    assert run(*argv, "3s")[0] == 0
+    assert len(saved) > 2
+
+
+def test_saving_that_fails_is_tried_again(run, monkeypatch):
+    write_csv("a.csv", table())
+    fails, save = iter([True, False]), saving.save_with_progress
+
+    def save_or_fail(*given):
+        if next(fails, False):
+            raise OSError(28, "No space left on device", "m.skops")
+        save(*given)
+
+    write_at_once(monkeypatch)
+    monkeypatch.setattr(saving, "save_with_progress", save_or_fail)
+    argv = "learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every", "50"
+    status, _, err = run(*argv)
+    assert status == 0
+    assert err == "m.skops is not saved now: m.skops: No space left on device.\n"
+    assert load("m.skops").n_samples_seen_ == N_ROWS
+
+
+# What a damaged file does.
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("key", ["position", "table", "roles", "files", "bad_rows"])
+def test_forged_progress(run, key, fails_in_a_sentence):
+    stopped(run)
+    model, progress = load_with_progress("m.skops")
+    saving.save_with_progress(model, progress | {key: [3, "x"]}, "m.skops")
+    fails_in_a_sentence()
+
+
+@pytest.fixture
+def fails_in_a_sentence(run):
+    def fails():
+        argv = "learn", "a.csv", "b.csv", "--target", "y", "--resume", "m.skops"
+        status, _, err = run(*argv)
+        assert status == 1
+        assert "m.skops is not a saved model, or is damaged" in err
+
+    return fails
+
+
+# As processes.
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are others")
+def test_killed_process():
+    """Killed in earnest, after it was saved."""
+    write_csv("a.csv", table())
+    argv = ["learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every", "60"]
+    package = Path(sklearn_scinol.__file__).parents[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(package),
+        "NUMBA_DISABLE_JIT": "1",
+    }
+    code = (
+        "import os, signal, sys; from sklearn_scinol.cli import learn, main\n"
+        "old = learn.RunningTable.learn\n"
+        "def new(table, *chunk):\n"
+        "    old(table, *chunk)\n"
+        "    if table.n_added == 150:\n"
+        "        while not os.path.exists('m.skops'): pass\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "learn.RunningTable.learn = new\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+
+    def process(*argv):
+        command = [sys.executable, *argv]
+        return subprocess.run(command, env=environment, check=False).returncode
+
+    assert process("-c", code, *argv) == -signal.SIGKILL
+    learning = "-m", "sklearn_scinol", "learn", "a.csv"
+    again = "--target", "y", "--chunk-rows", "30", "--resume", "m.skops"
+    assert process(*learning, *again, "--model", "m.skops") == 0
+    assert process(*learning, *CLASSES, "--model", "whole.skops") == 0
+    assert_same_model("m.skops", "whole.skops")
