@@ -35,6 +35,9 @@ exit status:
 #: Name of standard input among the files.
 STDIN = "-"
 
+#: Options that name a column.
+COLUMN_ROLES = "target", "weight", "time", "label_time"
+
 FILES_HELP = f"file, folder or pattern of names, or {STDIN} for standard input"
 
 #: Types of columns by their kinds.
@@ -75,6 +78,16 @@ def add_reading(parser):
     )
     add("--delimiter", metavar="CHARACTER", help="between the values of a CSV file")
     add("--encoding", metavar="NAME", help="of text, such as latin-1 (default: utf-8)")
+    for name, what in (
+        ("missing", "a column of the model, or of the first file, that a file lacks"),
+        ("new", "a column that the files of `learn` did not have"),
+    ):
+        add(
+            f"--{name}-columns",
+            choices=["error", "ignore"],
+            help=f"what to do with {what} (default: as the model was learned with, "
+            "at first error)",
+        )
     add(
         "--null-value",
         dest="null_values",
@@ -147,7 +160,8 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
             is_type = is_csv and kind in ("number", "category", "text")
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
-    return read_table(
+    names = options.pop("names", None)
+    stream = read_table(
         files,
         columns=columns,
         chunk_rows=arguments.chunk_rows,
@@ -158,6 +172,32 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
         null_values=arguments.null_values,
         **{"on_bad_row": arguments.on_bad_row, **options},
     )
+    if missing := [name for name in keep if name not in stream.columns]:
+        raise ValueError(f"{stream.files[0]} has no column {missing[0]!r} to keep.")
+    if names and (new := {*stream.columns} - {*names, *(columns or ()), *keep}):
+        raise ValueError(
+            f"{stream.files[0]} also has {quote(str(sorted(new))[1:-1])}, which the "
+            "model does not know: pass --new-columns ignore to leave such columns out."
+        )
+    return stream
+
+
+def columns_to_ignore(arguments, model, names):
+    """Return options of :func:`open_stream` for columns that are missing or new.
+
+    `names` are all columns of the files that the model has learned; None stands for
+    those that it knows.
+    """
+    options, encoder = {}, encoder_of(model)
+    for name in "missing_columns", "new_columns":
+        of_model = getattr(encoder, name, "error")
+        options[name] = getattr(arguments, name) or of_model
+    if names is None:
+        roles = (getattr(arguments, each, None) for each in COLUMN_ROLES)
+        names = [*getattr(model, "feature_names_in_", ()), *filter(None, roles)]
+    if options["new_columns"] == "ignore":
+        names = None
+    return options | {"names": names}
 
 
 def check_not_read(path, files):
@@ -345,13 +385,15 @@ OPTIONS = {
     "columns": "--columns",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
+    "missing_columns": "--missing-columns",
+    "new_columns": "--new-columns",
     "file_format": "--file-format",
     "null_values": "--null-value",
     "on_bad_row": "--on-bad-row",
     "sample_weight": "--weight",
     "target": "--target",
 }
-OPTION = re.compile(rf"(^|pass |, or )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
+OPTION = re.compile(rf"(^|pass |, or | and )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
 DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '([^']+)'\}")

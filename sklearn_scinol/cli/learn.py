@@ -8,8 +8,8 @@ intervals so far, and the mean width of these.
 If a bad row or an interruption ends it early, --model is saved with the place in the
 files, and a message names the command that goes on from there, with the same result to
 the last bit as without a stop. After a crash or a kill, --resume goes on from the
-latest save of --save-every. A model that came to the end of its files has no such place:
---resume then learns all rows of the given files.
+latest save of --save-every. A model that came to the end of its files has no such
+place: --resume then learns all rows of the given files.
 """
 
 import os
@@ -45,6 +45,7 @@ from .common import (
     add_reading,
     check_can_save,
     check_not_read,
+    columns_to_ignore,
     has_intervals,
     known_columns,
     load_model,
@@ -291,13 +292,14 @@ def run(arguments):
         table = RunningTable(learner, arguments.quiet, monitor, arrivals)
         _learn(arguments, learning, table)
         if arguments.test_file:
-            _test(arguments, learning.model, learner)
+            _test(arguments, learning, learner)
 
 
-def _test(arguments, model, learner):
+def _test(arguments, learning, learner):
     """Score the model on rows that it does not learn, and print the scores."""
+    model, facts = learning.model, learning.facts
     known = known_columns(model, arguments.target)
-    stream = open_stream(arguments, arguments.test_file, **known, **_roles(arguments))
+    stream = _open(arguments, model, arguments.test_file, known, facts)
     start = perf_counter()
     result = score_test(learner, stream, arguments.label_time)
     print_line()
@@ -329,11 +331,11 @@ class Learning(NamedTuple):
 def open_learning(arguments, roles=None):
     """Return a new or a saved model and the stream for it to learn."""
     classes, progress = None, {"position": None}
-    if arguments.resume and roles is None:
-        model = load_model(arguments.resume)
-        known = known_columns(model, arguments.target)
-    elif arguments.resume:
-        model, progress = load_progress(arguments, roles)
+    if arguments.resume:
+        if roles is None:
+            model = load_model(arguments.resume)
+        else:
+            model, progress = load_progress(arguments, roles)
         known = known_columns(model, arguments.target)
         if progress["position"] is not None and STDIN not in progress["files"]:
             known = progress["known"]  # as the first rows were read
@@ -342,17 +344,25 @@ def open_learning(arguments, roles=None):
         model, classes = _new_model(arguments, known)
         if is_regressor(model):
             known["kinds"][arguments.target] = "number"
+    stream = _open(arguments, model, arguments.paths, known, progress)
+    names = {*(stream.columns or ()), *(progress.get("names") or ())}
+    facts = {"roles": roles, "known": known, "names": sorted(names)}
+    return Learning(model, classes, stream, progress, facts)
+
+
+def _open(arguments, model, files, known, progress):
+    """Open files for a model, with the columns of which it knows."""
     columns, label_time = known["columns"], getattr(arguments, "label_time", None)
     if label_time and columns is not None:
         columns = [*columns, label_time]
-    stream = open_stream(
+    names = progress.get("names") if arguments.resume else []
+    return open_stream(
         arguments,
-        arguments.paths,
+        files,
         **known | {"columns": columns},
         **_roles(arguments),
+        **columns_to_ignore(arguments, model, names),
     )
-    facts = {"roles": roles, "known": known}
-    return Learning(model, classes, stream, progress, facts)
 
 
 def _roles(arguments):
@@ -443,7 +453,7 @@ def _learn_chunks(stream, table, place, saver):
 def _progress(facts, position, stream, table):
     """Return what is saved with the model, as plain data."""
     if position is None:
-        return {"position": None, "roles": facts["roles"]}
+        return {"position": None, "names": facts["names"]}
     return facts | {
         "position": position,
         "n_bad_rows": stream.n_bad_rows,
@@ -510,6 +520,7 @@ def _new_model(arguments, known):
         target=arguments.target,
         on_bad_row="skip",
         **known,
+        **columns_to_ignore(arguments, None, []),
     )
     X, y = read_first(stream)
     task = arguments.task or "auto"
@@ -542,16 +553,20 @@ def _new_model(arguments, known):
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
+    options_of_encoder = {**options}
     kinds = dict(arguments.kinds or ())
     if arguments.keys:  # their history has no columns that are dropped
         dropped = {name for name, kind in kinds.items() if kind == "drop"}
         dropped.add(getattr(arguments, "label_time", None))
         known["columns"] = [name for name in X.column_names if name not in dropped]
         kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
+    for name in "missing_columns", "new_columns":
+        if value := getattr(arguments, name):
+            options_of_encoder[name] = value
     encoder = TableEncoder(
         kinds=kinds or None,
         interactions=arguments.interactions,
-        **options,
+        **options_of_encoder,
     )
     steps = [encoder, estimator]
     if arguments.keys:

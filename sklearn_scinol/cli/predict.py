@@ -3,7 +3,7 @@
 Lines are in the order of the rows. With --on-bad-row skip or warn, a row that cannot be
 read has empty cells, and --reason tells why. A model that learned with
 --confidence-level also writes the ends of its intervals. Columns are found by their
-names; others in the files, such as the target, are ignored.
+names, and others that the files of `learn` had, such as the target, are ignored.
 """
 
 import csv
@@ -23,10 +23,11 @@ from .common import (
     add_output,
     add_reading,
     check_not_read,
+    columns_to_ignore,
     csv_cells,
     has_intervals,
     known_columns,
-    load_model,
+    load_with_progress,
     names_of,
     open_stream,
     print_line,
@@ -71,12 +72,19 @@ def run(arguments):
     with standard_input(arguments):
         files = find_files(arguments.paths)
         check_not_read(arguments.output, [*files, arguments.model])
-        model = load_model(arguments.model)
+        model, progress = load_with_progress(arguments.model)
         if arguments.proba and not hasattr(model, "predict_proba"):
             raise ValueError(f"The model of {arguments.model} has no probabilities.")
         lines = _Lines(arguments, model, files)
         known = known_columns(model)
-        stream = open_stream(arguments, arguments.paths, keep=arguments.keep, **known)
+        names = (progress or {}).get("names")
+        stream = open_stream(
+            arguments,
+            arguments.paths,
+            keep=arguments.keep,
+            **known,
+            **columns_to_ignore(arguments, model, names),
+        )
         with _output(arguments.output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(map(lines.cell, lines.header))

@@ -20,6 +20,7 @@ from ..persistence import save_with_progress
 from ..streams.files import find_files
 from ..streams.rows import BadRow, Position
 from .common import (
+    COLUMN_ROLES,
     STDIN,
     describe_error,
     is_fitted,
@@ -32,7 +33,7 @@ from .common import (
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 
 #: Options that decide what is learned of a row, which must stay when learning goes on.
-ROLES = "target", "weight", "time", "label_time", "delay", "alarms"
+ROLES = *COLUMN_ROLES, "delay", "alarms"
 
 
 class Interval(NamedTuple):
@@ -136,7 +137,7 @@ def load_progress(arguments, roles):
     """Return the model to go on with, and its progress, whose position may be None."""
     model, progress = load_with_progress(arguments.resume)
     if arguments.from_start or progress is None or progress["position"] is None:
-        return model, (progress or {}) | {"position": None}
+        return model, (progress or {}) | {"position": None}  # but for its names
     remedy = "to go on, or --from-start to learn all rows of the given files"
     with valid(arguments.resume):
         position, files = _check(progress)

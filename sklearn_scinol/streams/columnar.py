@@ -66,7 +66,7 @@ class ColumnarFormat(Tables):
         """Yield a :class:`Part` for each batch of a file, after some rows."""
         with read_errors(file), self.open_blocks(file) as (schema, batches):
             self.check_names(file, schema.names)
-            names = self.schema_in_file.names
+            names = [each for each in self.schema_in_file.names if each in schema.names]
             for batch in batches(names, n_threads > 0, skip):
                 batch.validate(full=True)
                 table = pa.Table.from_batches([batch])
@@ -80,7 +80,8 @@ class ColumnarFormat(Tables):
                 skip += table.num_rows
 
     def _cast(self, table):
-        schema = self.schema_in_file
+        fields = self.schema_in_file
+        schema = pa.schema([each for each in fields if each.name in table.column_names])
         asked = {*self.column_types, self.roles.sample_weight}
         columns = [
             convert(table[field.name], field.type, field.name in asked, field.name)

@@ -68,21 +68,26 @@ def _check_are_columns(given, names, file, prefix=""):
         )
 
 
-def check_names(expected, names, first, file):
-    """Check that a file has the columns of the first file, each once."""
-    given, known = set(), {*expected}
+def check_names(expected, names, chosen, known, first, file):
+    """Check that a file has the expected columns, and none that is not known.
+
+    Those that are chosen, or all if that is None, must be there once only.
+    """
+    given = set()
     for name in names:
-        if name in given:
+        if name in given and (chosen is None or name in chosen):
             twice = f"the column {name!r} twice" if name else "columns without a name"
             message = f"{file} has {twice}: pass columns= with other ones."
             raise ReadError(message, file)
         given.add(name)
-    wrong = [f"does not have {name!r}" for name in expected if name not in given]
-    wrong += [f"also has {name!r}" for name in names if name not in known]
-    if wrong:
+    missing = [f"does not have {name!r}" for name in expected if name not in given]
+    new = [f"also has {name!r}" for name in given - (given if known is None else known)]
+    if wrong := [*missing, *sorted(new)]:
+        remedies = ["missing_columns='ignore'"] * bool(missing)
+        remedies += ["new_columns='ignore'"] * bool(new)
         raise ReadError(
             f"{file} has other columns than {first}: it {quote(' and '.join(wrong))}: "
-            "pass columns= with those that all have.",
+            f"pass {' and '.join(remedies)}, or columns= with those that all have.",
             file,
         )
 

@@ -59,6 +59,8 @@ def read_table(
     encoding: str | None = None,
     n_features: int | None = None,
     zero_based: bool | None = None,
+    missing_columns: Literal["error", "ignore"] = "error",
+    new_columns: Literal["error", "ignore"] | None = None,
 ) -> TableStream:
     r"""Read files of any size as a stream of chunks, in the order of the rows.
 
@@ -72,7 +74,8 @@ def read_table(
         A file; a folder, whose files are read in order of their names, 2 before 10,
         except those that begin with "." or "_"; or a pattern, such as ``2024-*.csv``.
         Folders ``name=value`` are columns of the files in them. All files must have the
-        same columns. Text can be compressed (".gz", ".bz2", ".xz", ".zst", ".lz4").
+        same columns, but for `missing_columns` and `new_columns`. Text can be
+        compressed (".gz", ".bz2", ".xz", ".zst", ".lz4").
     target : str, default=None
         The column to predict, except in LIBSVM files.
     sample_weight : str, default=None
@@ -111,6 +114,12 @@ def read_table(
         LIBSVM only: number of features. By default the files are searched for it.
     zero_based : bool, default=None
         LIBSVM only: whether numbers of features start at 0, and not at 1.
+    missing_columns : {"error", "ignore"}, default="error"
+        What to do with a file that lacks a column of features, of the first file or of
+        `columns`. "ignore" takes its values as missing.
+    new_columns : {"error", "ignore"}, default=None
+        What to do with a file that has a column which the first does not have. "ignore"
+        leaves it out. None stands for "error" without `columns`, else for "ignore".
 
     Returns
     -------
@@ -175,6 +184,10 @@ def read_table(
     check_scalar(read_ahead, "read_ahead", Integral, min_val=0, max_val=sys.maxsize)
     if on_bad_row not in ON_BAD_ROW:
         raise ValueError(f"on_bad_row must be one of {ON_BAD_ROW}, got {on_bad_row!r}.")
+    others = {"missing_columns": missing_columns, "new_columns": new_columns or "error"}
+    for name, value in others.items():
+        if value not in ("error", "ignore"):
+            raise ValueError(f"{name} must be 'error' or 'ignore', got {value!r}.")
     files = find_files(path)
     file_format = format_of(files, file_format)
     options = {
@@ -199,7 +212,7 @@ def read_table(
             raise ValueError(f"{name}= cannot be used with {file_format} files.")
     reader = reader_class(files, **{name: options[name] for name in known})
     if is_table:
-        reader.open(**roles)
+        reader.open(**roles, missing_columns=missing_columns, new_columns=new_columns)
     return TableStream(reader, int(chunk_rows), on_bad_row, int(read_ahead))
 
 
@@ -223,6 +236,8 @@ class TableStream:
     ----------
     files : list of str
         The files, in the order in which they are read.
+    columns : list of str or None
+        Names of all columns of the first file; None of LIBSVM files.
     schema : pyarrow.Schema or None
         Names and types of the columns of `X`; None if it is a sparse matrix.
     n_bad_rows : int
@@ -239,6 +254,7 @@ class TableStream:
         self._on_bad_row = on_bad_row
         self._read_ahead = read_ahead
         self.files = list(map(str, reader.files))
+        self.columns: list[str] | None = getattr(reader, "found", None)
         self.schema = reader.features
         self.n_bad_rows = 0
         self.bad_rows: list[BadRow] = []

@@ -127,15 +127,30 @@ class Tables(ABC):
     #: Whether values are text that has to be parsed.
     is_text: bool
 
-    #: Names of the columns that files must have, and of those to read if not all.
-    expected = chosen = None
+    #: Names of the columns of the first file, and of those to read if not all.
+    found = chosen = None
+
+    #: What to do with files that lack a column, or have one that the first has not.
+    missing_columns = new_columns = "error"
 
     @abstractmethod
     def infer_schema(self):
         """Return types of the columns by their names."""
 
-    def open(self, target, sample_weight, columns, column_types):
+    def open(
+        self,
+        target,
+        sample_weight,
+        columns,
+        column_types,
+        missing_columns="error",
+        new_columns=None,
+    ):
         """Set what to read, before the first row."""
+        self.missing_columns = missing_columns
+        default = "error" if columns is None else "ignore"
+        self.new_columns = default if new_columns is None else new_columns
+        self.needed = [name for name in (target, sample_weight) if name is not None]
         types = dict(column_types or {}).items()
         late = {name: kind for name, kind in types if isinstance(kind, LateType)}
         self.column_types = {name: kind for name, kind in types if name not in late}
@@ -144,6 +159,9 @@ class Tables(ABC):
         self.chosen = None if columns is None else self.named
         self.keys = folder_keys(self.files)
         kinds = self.infer_schema()
+        self.found = [*kinds, *self.keys.column_names]
+        if missing_columns == "ignore":
+            kinds = dict.fromkeys(columns or (), pa.null()) | kinds
         for name, kind in late.items():
             late_type, known = as_type(kind), kinds.get(name)
             if known == pa.null():
@@ -162,16 +180,25 @@ class Tables(ABC):
 
     def check_names(self, file, names):
         """Check that a file has the columns of the first one, or those to read."""
+        if file == self.files[0]:
+            self.found = names
+        expected = self.found
         if self.chosen is not None:
-            names = [name for name in names if name in self.chosen]
-        self.expected = names if self.expected is None else self.expected
-        check_names(self.expected, names, self.files[0], file)
+            expected = [name for name in expected if name in self.chosen]
+        if self.missing_columns == "ignore":
+            expected = [name for name in expected if name in self.needed]
+        is_open = self.new_columns == "ignore"
+        known = None if is_open else {*self.found}
+        check_names(expected, names, self.chosen, known, self.files[0], file)
 
     def check(self, table, file):
         """Add the columns of folders; return the good rows, and faults of others."""
         own = self.keys.slice(self.files.index(file), 1)
         for name in {*self.schema.names}.difference(table.column_names):
-            (value,) = own[name].cast(self.schema.field(name).type)
+            kind, value = self.schema.field(name).type, None
+            if name in own.column_names:
+                (value,) = own[name].cast(kind)
+            value = pa.scalar(None, kind) if value is None else value
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         return check_rows(table.select(self.schema.names), self.roles)
 

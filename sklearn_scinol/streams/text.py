@@ -270,7 +270,9 @@ class CSV(Tables, TextFormat):
     def _convert_options(self, **keywords):
         if self.null_values is not None:
             keywords["null_values"] = ["", *self.null_values]
-        return csv.ConvertOptions(strings_can_be_null=True, **keywords)
+        return csv.ConvertOptions(
+            strings_can_be_null=True, include_missing_columns=True, **keywords
+        )
 
     def explain(self, names, error):
         words, encoding = one_line(error), self.encoding.upper()

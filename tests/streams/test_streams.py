@@ -1052,7 +1052,8 @@ def test_columns_that_differ(ending, tmp_path):
     second = WRITERS[ending](tmp_path / f"b{ending}", other)
     assert refusal(tmp_path) == (
         f"{second} has other columns than {first}: it does not have 'city' and also "
-        "has 'town': pass columns= with those that all have."
+        "has 'town': pass missing_columns='ignore' and new_columns='ignore', or "
+        "columns= with those that all have."
     )
     columns = ["x", "n"]
     assert whole(read_table(tmp_path, columns=columns)).column_names == columns
