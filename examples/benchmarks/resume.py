@@ -84,7 +84,7 @@ def command(path, model, options):
 
 
 def learn(argv, seconds=None):
-    """Learn in a process of its own, for so long at most; whether it came to the end."""
+    """Learn in a process of its own, for so long at most; return whether it ended."""
     command = [sys.executable, "-m", "sklearn_scinol", *argv]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
         try:
@@ -97,8 +97,8 @@ def learn(argv, seconds=None):
     return True
 
 
-def learn_with_kills(path, model, new, options, seconds, random):
-    """Learn a file, killed after each of the given times; return the number of kills."""
+def learn_with_kills(path, model, new, options, seconds):
+    """Learn a file, killed after each of these times; return the number of kills."""
     n_kills = 0
     for limit in [*seconds, None]:
         how = ["--resume", str(model)] if model.exists() else new
@@ -166,7 +166,7 @@ def main(argv=None):
         # The time between two kills is that of all rows, divided, and a start.
         limits = random.uniform(0.5, 1.5, arguments.kills) * seconds / arguments.kills
         start = perf_counter()
-        n_kills = learn_with_kills(path, model, new, options, limits, random)
+        n_kills = learn_with_kills(path, model, new, options, limits)
         with_kills = perf_counter() - start
         if fingerprint(load(model)) != fingerprint(load(whole)):
             raise InputError("the models differ.")

@@ -43,7 +43,7 @@ def _run(arguments):
     except (Exception, KeyboardInterrupt) as error:
         if arguments.traceback:
             raise
-        print_line(describe_error(error), file=sys.stderr)
+        print_line(describe_error(error, arguments), file=sys.stderr)
         return 130 if isinstance(error, KeyboardInterrupt) else 1
     return 0
 

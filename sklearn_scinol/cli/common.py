@@ -6,6 +6,7 @@ import shutil
 import sys
 import warnings
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -155,9 +156,11 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
         columns = [*columns, *added]
         if file_format in ("csv", "json"):
             types = dict.fromkeys(added, "string")
+    is_json = file_format == "json"
     for name, kind in (kinds or {}).items():
-        if kind in TYPES_OF_KINDS:  # numbers and texts look alike in CSV files
-            is_type = is_csv and kind in ("number", "category", "text")
+        if kind in TYPES_OF_KINDS:  # numbers and texts look alike in text files
+            is_text = kind in ("category", "text") and (is_csv or is_json)
+            is_type = is_text or (kind == "number" and not is_json)
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
     names = options.pop("names", None)
@@ -192,6 +195,8 @@ def columns_to_ignore(arguments, model, names):
     for name in "missing_columns", "new_columns":
         of_model = getattr(encoder, name, "error")
         options[name] = getattr(arguments, name) or of_model
+    if names == [] and arguments.columns:  # of a new model: files may have others
+        options["new_columns"] = "ignore"
     if names is None:
         roles = (getattr(arguments, each, None) for each in COLUMN_ROLES)
         names = [*getattr(model, "feature_names_in_", ()), *filter(None, roles)]
@@ -396,17 +401,23 @@ OPTIONS = {
 OPTION = re.compile(rf"(^|pass |, or | and )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
 DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
+COLUMNS = re.compile(r"(: pass|, or) columns= with[\w ]*(?=\.)")
+NO_COLUMN = re.compile(r"[^:]* has no columns? .* \(columns: ")
+LEAVE_OUT = "to leave such rows out"
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '([^']+)'\}")
 
 
-def describe_error(error):
-    """Describe an error in one sentence."""
+def describe_error(error, arguments=None):
+    """Describe an error in one sentence, with what the command's options can do."""
     if isinstance(error, KeyboardInterrupt):
         message = "Interrupted."
     elif isinstance(error, OSError) and error.filename and error.strerror:
         message = f"{error.filename}: {error.strerror}."
     elif isinstance(error, (OSError, ValueError, TypeError, ImportError)):
-        message = in_options(str(error))
+        message = str(error)
+        if arguments is not None:
+            message = advise(message, arguments)
+        message = in_options(message)
     elif isinstance(error, MemoryError):
         message = "There is not enough memory."
     else:
@@ -418,6 +429,42 @@ def describe_error(error):
     message = " ".join(message.split())  # notes have names of files
     words = " ".join([message, *getattr(error, "__notes__", [])])
     return words or type(error).__name__
+
+
+def advise(message, arguments):
+    """Replace advice that is for other commands or models by what can be done now."""
+    is_prediction = arguments.command == "predict"
+    if not (is_prediction or getattr(arguments, "resume", None)):
+        return COLUMN_TYPES.sub(partial(_kind_or_type, arguments), message)
+    if is_prediction:
+        message = message.replace(LEAVE_OUT, "to leave their predictions empty")
+    found = COLUMN_TYPES.search(message)
+    if found:
+        name, kind = found.groups()
+        is_target = name == getattr(arguments, "target", None)
+        option = f"--column-type {name}={kind}"
+        if kind == "string" and not is_target:
+            option = f"--kind {name}=category"
+        anew = f"or learn anew with {option}"
+        before, _, after = message.partition(f"{found[0]}, or ")
+        if after:
+            return f"{before}pass {after.rstrip('.')}, {anew}."
+        return f"{message[: found.start()]}{anew.removeprefix('or ')}."
+    message = CLASSES.sub("Leave such rows out, or learn anew with --classes.", message)
+    message = DROPPED.sub(r"\1: learn anew with --kind \2=drop", message)
+    message = COLUMNS.sub("", message)
+    if NO_COLUMN.match(message):
+        remedy = "pass missing_columns='ignore' to take it as missing"
+        message = f"{message.rstrip('.')}: {remedy}."
+    return message
+
+
+def _kind_or_type(arguments, found):
+    """Return the option with which a new model takes a column for categories."""
+    name, kind = found.groups()
+    if kind == "string" and name in dict(getattr(arguments, "kinds", None) or ()):
+        return f"pass --kind {name}=category"
+    return found[0]
 
 
 def in_options(message):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -10,7 +11,7 @@ from ..tables.frames import is_string_type
 from .ahead import open_bytes
 from .arrow import pa, pj
 from .columns import UnfitError, convert
-from .errors import ReadError, one_line, parse_errors, with_article
+from .errors import ReadError, one_line, parse_errors, quote, with_article
 from .rows import Tables, parse_by_halves
 from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextFormat
 
@@ -23,6 +24,9 @@ TOO_DEEP = f"is nested more than {MAX_JSON_DEPTH} deep"
 #: Change of the depth by each byte.
 STEPS = np.zeros(256, np.int8)
 STEPS[[*b"[{"]], STEPS[[*b"]}"]] = 1, -1
+
+#: Reason why a row is bad that has a value of another type than its column.
+OTHER_TYPE = re.compile(r"has an? \w+( in column '(.*)', which is not .*)")
 
 #: Bytes to delete: all but brackets, quotes and ends of lines.
 NO_BRACKETS = bytes({*range(256)} - {*b'[]{}"\r\n'})
@@ -142,6 +146,14 @@ class JSONLines(Tables, TextFormat):
             return reason, remedy if found[1] == "int64" else ""
         words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
         return f"is not a JSON object: {words}", ""
+
+    def name_value(self, reason, text):
+        if found := OTHER_TYPE.match(reason):
+            with suppress(ValueError):
+                value = json.loads(text).get(found[2])
+                if not isinstance(value, dict | list):
+                    return f"has {quote(repr(value))}{found[1]}"
+        return reason
 
 
 def _as_text(value, kind):

@@ -8,10 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from ..tables.frames import as_single_array, is_string_type
+from ..tables.kinds import can_be
 from .arrow import pa, pc
 from .columns import LateType, Roles, as_array, as_type, check_names, schema_to_read
-from .errors import parse_errors
+from .errors import parse_errors, quote
 from .files import folder_keys
+
+#: Kinds of columns whose values may be texts, by the names of types of pyarrow.
+KINDS_OF_TYPES = {"bool": "boolean", "timestamp[us]": "date", "time64[us]": "time"}
 
 
 @dataclass(frozen=True)
@@ -176,6 +180,11 @@ class Tables(ABC):
         self.schema = schema_to_read(
             kinds, self.roles, self.column_types, self.is_text, file
         )
+        self.kinds = {
+            name: KINDS_OF_TYPES[kind]
+            for name, kind in late.items()
+            if kind in KINDS_OF_TYPES and is_string_type(self.schema.field(name).type)
+        }
         self.schema_in_file = pa.schema(f for f in self.schema if f.name in in_file)
 
     def check_names(self, file, names):
@@ -200,7 +209,7 @@ class Tables(ABC):
                 (value,) = own[name].cast(kind)
             value = pa.scalar(None, kind) if value is None else value
             table = table.append_column(name, pa.repeat(value, table.num_rows))
-        return check_rows(table.select(self.schema.names), self.roles)
+        return check_rows(table.select(self.schema.names), self.roles, self.kinds)
 
     @property
     def features(self):
@@ -273,9 +282,12 @@ def split_faults(parts, check, explain, only_first):
     return Part(good, faults)
 
 
-def check_rows(table, roles):
-    """Return the rows with finite values, target and weight, and faults of others."""
-    bad = {}
+def check_rows(table, roles, kinds):
+    """Return the rows with finite values, target and weight, and faults of others.
+
+    `kinds` are those of columns of text whose values must be read as such.
+    """
+    bad, remedies = {}, {}
 
     def find(name, wrong, noun):
         for i in np.flatnonzero(wrong) if pc.any(wrong).as_py() else ():
@@ -286,6 +298,16 @@ def check_rows(table, roles):
     for name in roles.features:
         if pa.types.is_floating(table.schema.field(name).type):
             find(name, pc.is_inf(table[name]), "value")
+    for name, kind in kinds.items():
+        texts = filter(None, pc.unique(table[name]).to_pylist())
+        wrong = [text for text in texts if not can_be(text, kind)]
+        if wrong:
+            is_wrong = pc.is_in(table[name], pa.array(wrong, table[name].type))
+            for i in np.flatnonzero(is_wrong):
+                value = quote(repr(table[name][int(i)].as_py()))
+                reason = f"has {value} in column {name!r}, which is not a {kind}"
+                bad.setdefault(i, reason)
+                remedies[i] = f"column_types={{{name!r}: 'string'}}"
     if roles.target is not None:
         target = as_single_array(table[roles.target])
         wrong = pc.is_null(target, nan_is_null=True)
@@ -302,7 +324,8 @@ def check_rows(table, roles):
         keep = np.ones(table.num_rows, dtype=bool)
         keep[list(bad)] = False
         table = table.filter(pa.array(keep))
-    return table, [Fault(int(i), reason) for i, reason in sorted(bad.items())]
+    faults = sorted(bad.items())
+    return table, [Fault(int(i), why, remedies.get(i, "")) for i, why in faults]
 
 
 def parts_after(skip, parts):

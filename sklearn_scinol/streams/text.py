@@ -80,6 +80,10 @@ class TextFormat(ABC):
     def explain(self, names, error):
         """Return a reason that continues "Row 1 of a file", and a remedy."""
 
+    def name_value(self, reason, text):
+        """Return a reason with the value of the row that is wrong, if it lacks it."""
+        return reason
+
     @abstractmethod
     def check(self, rows, file):
         """Return the rows with valid values, and faults of the others."""
@@ -166,7 +170,9 @@ class TextFormat(ABC):
         lines = self.rows_in(block) if part.faults else []
         for i, fault in enumerate(part.faults):
             line = lines[fault.row].decode(errors="backslashreplace")
-            part.faults[i] = fault._replace(text=line.rstrip("\r\n"))
+            text = line.rstrip("\r\n")
+            reason = self.name_value(fault.reason, text)
+            part.faults[i] = fault._replace(reason=reason, text=text)
         return part._replace(byte=byte)
 
 

@@ -122,6 +122,14 @@ def _time(text):
     raise ValueError(f"{text!r} is not a time of the day, such as '18:00:30'.")
 
 
+def can_be(text, kind):
+    """Whether a text can be read as a number, boolean, date or time."""
+    with suppress(ValueError):
+        _READERS[kind][0](text)
+        return True
+    return False
+
+
 # Parse a single value of the usual types as `as_kind` does; None if it is missing.
 # Other types raise errors, for `as_kind` to have a closer look.
 

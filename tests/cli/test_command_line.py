@@ -930,7 +930,11 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
         ),
         ("x,y\n1,a\n2,b\n", ["--classes", "a,c"], "unseen labels: .*b.* Name .*--"),
         ("x,y\n1,a\n2,b\n", ["--kind", "z=number"], "has no column 'z'"),
-        ("x,y\na,a\nb,b\n", ["--kind", "x=date"], "'a' is not a date"),
+        (
+            "x,y\na,a\nb,b\n",
+            ["--kind", "x=date"],
+            "'a' in column 'x', which is not a date",
+        ),
         ("x,y\n1,a\n2,b\n", ["--kind", "x=drop"], "no columns, or all are dropped"),
         ("x,y\n1,a\n2,b\n", ["--interactions", "x,z"], "interactions has 'z'"),
         ("x,y\n1,a\n2,b\n", ["--weight", "w"], "--weight w: .* has no column 'w'"),

@@ -1,0 +1,221 @@
+"""What a message advises can be done: with it, the same command works."""
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from sklearn_scinol.cli import main
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("skops", reason="skops is not installed")
+
+SMALL = "--estimator", "scinol", "--n-hashed", "64", "-q"
+
+#: Options that a message may advise.
+OPTION = re.compile(r"--[a-z-]+ [^ ,:]*[^ ,:.]")
+
+
+@pytest.fixture(autouse=True)
+def in_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; its status, stdout and stderr."""
+
+    def run(*argv):
+        return main(list(map(str, argv))), *capsys.readouterr()
+
+    return run
+
+
+#: Good values of a column, a bad one, and what the bad one is not.
+VALUES = {
+    "number": ([31, 52.5, 47, 28], "forty", "a number|type double"),
+    "boolean": ([True, False, True, True], "perhaps", "boolean|bool"),
+    "date": (["2026-01-31", "2026-02-01"] * 2, "31.31.2026", "date|timestamp"),
+    "time": (["18:00:30", "06:30:00"] * 2, "noon", "time"),
+}
+
+
+def rows_of(kind, bad=()):
+    good, wrong, _ = VALUES[kind]
+    rows = [{"id": i, "x": good[i % 4], "y": "ab"[i % 2]} for i in range(12)]
+    for i in bad:
+        rows[i]["x"] = wrong
+    return rows
+
+
+def write(name, rows):
+    if name.endswith(".parquet"):
+        pq.write_table(pa.Table.from_pylist(rows), name)
+        return
+    lines = [json.dumps(row) for row in rows]
+    if name.endswith(".csv"):
+        cells = [[str(value) for value in row.values()] for row in rows]
+        lines = [",".join(row) for row in [list(rows[0]), *cells]]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+def write_mixed(name, kind):
+    """Rows of which the sixth is bad; in Parquet all values are texts."""
+    rows = rows_of(kind, bad=[5])
+    if name.endswith(".parquet"):
+        rows = [row | {"x": str(row["x"])} for row in rows]
+    write(name, rows)
+
+
+ENDINGS = ".csv", ".jsonl", ".parquet"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("kind", VALUES)
+def test_wrong_value_for_a_model(run, kind, ending):
+    """The message names file, row, column and value, and each advice works."""
+    learned, mixed = f"learned{ending}", f"mixed{ending}"
+    write(learned, rows_of(kind))
+    write_mixed(mixed, kind)
+    new = "--target", "y", *SMALL
+    kinds = "--kind", f"x={kind}"
+    argv = "learn", learned, *new, *kinds, "--model", "m.skops"
+    assert run(*argv)[0] == 0
+    wrong, what = VALUES[kind][1:]
+    for argv in (
+        ["predict", mixed, "--model", "m.skops"],
+        ["learn", mixed, "--target", "y", "--resume", "m.skops"],
+        ["learn", mixed, *new, *kinds],
+    ):
+        status, _, err = run(*argv)
+        assert status == 1
+        assert re.match(f"Row 6 of {mixed} has '{wrong}' in column 'x'.*({what})", err)
+        assert err.count("\n") == 1
+        advice = OPTION.findall(err.strip())
+        assert "--on-bad-row skip" in advice
+        assert "--kind x=category" in advice
+        assert run(*argv, "--on-bad-row", "skip")[0] == 0
+        assert ("learn anew" in err) == (kinds[1] not in argv)
+        anew = ["learn", mixed, *new, "--model", "anew.skops"]
+        for each in advice:
+            if each != "--on-bad-row skip":
+                anew += shlex.split(each)
+        status, _, err = run(*anew)
+        assert (status, err) == (0, "")
+        assert run("predict", mixed, "--model", "anew.skops")[0] == 0
+
+
+def test_wrong_value_for_a_new_model(run):
+    write_mixed("mixed.csv", "number")
+    argv = "learn", "mixed.csv", "--target", "y", *SMALL, "--column-type", "x=float64"
+    status, _, err = run(*argv)
+    assert status == 1
+    (skip,) = (each for each in OPTION.findall(err.strip()) if "skip" in each)
+    assert run(*argv, *shlex.split(skip))[0] == 0
+    argv = argv[:-2]
+    (other,) = (each for each in OPTION.findall(err.strip()) if "skip" not in each)
+    assert run(*argv, *shlex.split(other))[0] == 0
+
+
+# Columns that are missing, or new.
+
+
+@pytest.fixture
+def learned(run):
+    write("learned.csv", rows_of("number"))
+    argv = "learn", "learned.csv", "--target", "y", *SMALL, "--model", "m.skops"
+    assert run(*argv)[0] == 0
+
+
+def without(name, rows):
+    return [{key: row[key] for key in row if key != name} for row in rows]
+
+
+COMMANDS = {
+    "predict": ["predict", "--model", "m.skops"],
+    "resume": ["learn", "--target", "y", "--resume", "m.skops"],
+}
+
+
+@pytest.mark.usefixtures("learned")
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_columns_that_are_missing_or_new(run, command, ending):
+    rows = rows_of("number")
+    for change, part in (
+        ("missing", without("x", rows)),
+        ("new", [row | {"z": 1} for row in rows]),
+    ):
+        file = f"{change}{ending}"
+        write(file, part)
+        argv = *COMMANDS[command], file
+        status, _, err = run(*argv)
+        if (change, ending) == ("missing", ".jsonl"):  # objects need not have all
+            assert (status, err) == (0, "")
+            continue
+        assert status == 1
+        assert err.count("\n") == 1
+        option = f"--{change}-columns"
+        assert OPTION.findall(err.strip()) == [f"{option} ignore"]
+        status, _, err = run(*argv, option, "ignore")
+        assert (status, err) == (0, "")
+
+
+@pytest.mark.usefixtures("learned")
+def test_a_missing_column_is_predicted_as_missing_values(run):
+    rows = rows_of("number")
+    write("missing.csv", without("x", rows))
+    write("empty.csv", [row | {"x": ""} for row in rows])
+    argv = "predict", "--model", "m.skops", "--missing-columns", "ignore", "--proba"
+    assert run(*argv, "missing.csv") == run(*argv, "empty.csv")
+    status, _, err = run(*argv, "missing.csv", "--keep", "x")
+    assert (status, err) == (1, "missing.csv has no column 'x' to keep.\n")
+
+
+@pytest.mark.parametrize("ending", ENDINGS[::2])
+def test_later_files_that_differ(run, ending):
+    """Of a new model: the model keeps what was asked for."""
+    rows = rows_of("number")
+    write(f"a{ending}", rows)
+    write(f"b{ending}", [row | {"z": 1} for row in without("x", rows)])
+    argv = "learn", f"a{ending}", f"b{ending}", "--target", "y", *SMALL
+    status, _, err = run(*argv)
+    assert status == 1
+    assert "it does not have 'x' and also has 'z'" in err
+    options = "--missing-columns", "ignore", "--new-columns", "ignore"
+    assert all(f"{a} {b}" in err for a, b in (options[:2], options[2:]))
+    status, out, err = run(*argv, *options, "--model", "m.skops")
+    assert (status, err) == (0, "")
+    assert re.search("^rows +24$", out, re.M)
+    status, out, err = run("predict", f"b{ending}", "--model", "m.skops")
+    assert (status, err) == (0, "")
+    assert len(out.splitlines()) == 13
+    status, _, err = run(*argv, "--columns", "id")
+    assert (status, err) == (0, "")
+
+
+def test_dropped_and_chosen_columns_are_known(run):
+    write("a.csv", rows_of("number"))
+    for options in ("--kind", "id=drop"), ("--columns", "x"), ("--key", "x"):
+        argv = "learn", "a.csv", "--target", "y", *SMALL, "--model", "m.skops"
+        assert run(*argv, *options)[0] == 0
+        for argv in COMMANDS.values():
+            assert run(*argv, "a.csv")[0] == 0
+        again = *COMMANDS["resume"], "a.csv", "--model", "m.skops"
+        assert run(*again)[0] == 0
+        assert run(*COMMANDS["predict"], "a.csv")[0] == 0
+
+
+@pytest.mark.usefixtures("learned")
+def test_labels_that_a_model_does_not_take(run):
+    argv = "learn", "learned.csv", "--target", "y", *SMALL, "--classes", "a,b"
+    assert run(*argv, "--model", "m.skops")[0] == 0
+    rows = rows_of("number")
+    rows[3]["y"] = "c"
+    write("other.csv", rows)
+    status, _, err = run("learn", "other.csv", "--target", "y", "--resume", "m.skops")
+    assert status == 1
+    assert "or learn anew with --classes" in err
