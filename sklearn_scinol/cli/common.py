@@ -41,6 +41,9 @@ COLUMN_ROLES = "target", "weight", "time", "label_time"
 
 FILES_HELP = f"file, folder or pattern of names, or {STDIN} for standard input"
 
+#: Maximum memory that unpacking a model may take, of wide tables.
+MAX_BYTES = 2**33
+
 #: Types of columns by their kinds.
 TYPES_OF_KINDS = {
     "number": "float64",
@@ -279,7 +282,7 @@ def load_model(path):
 
 def load_with_progress(path):
     """Load a fitted model, and what `learn` has saved with it, if any."""
-    model, progress = persistence.load_with_progress(path)
+    model, progress = persistence.load_with_progress(path, max_bytes=MAX_BYTES)
     is_estimator = isinstance(model, BaseEstimator)
     if not (is_estimator and (is_classifier(model) or is_regressor(model))):
         raise ValueError(f"{path} is not a classifier or regressor.")
@@ -403,6 +406,7 @@ CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.
 DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
 COLUMNS = re.compile(r"(: pass|, or) columns= with[\w ]*(?=\.)")
 NO_COLUMN = re.compile(r"[^:]* has no columns? .* \(columns: ")
+MAX_MODEL = re.compile(r"pass (`max_bytes=\d+`)")
 LEAVE_OUT = "to leave such rows out"
 COLUMN_TYPES = re.compile(r"pass column_types=\{'(.*)': '([^']+)'\}")
 
@@ -472,6 +476,7 @@ def in_options(message):
     message = message.replace(
         "sklearn_scinol.compile(estimator, X, y)", "`sklearn-scinol compile`"
     )
+    message = MAX_MODEL.sub("load it in Python with \\1", message)
     message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
     message = DROPPED.sub(r"\1: pass --kind \2=drop", message)
     message = COLUMN_TYPES.sub(r"pass --column-type \1=\2", message)

@@ -244,3 +244,15 @@ def test_stream_goes_on_anywhere():
         assert found == ids[n_rows:]
         assert rest.bad_rows == bad
         assert rest.n_bad_rows == len(bad)
+
+
+def test_models_of_wide_tables(run, model, monkeypatch):
+    """They take more memory than Python allows for files of anybody."""
+    for name in "MIN_LIMIT", "MAX_RATIO":
+        monkeypatch.setattr(f"sklearn_scinol.persistence.{name}", 1)
+    argv = "predict", "learned.csv", "--model", "m.skops"
+    assert run(*argv)[0] == 0
+    monkeypatch.setattr("sklearn_scinol.cli.common.MAX_BYTES", 1)
+    status, _, err = run(*argv)
+    assert status == 1
+    assert re.search(r"load it in Python with `max_bytes=\d+` if you trust", err)
