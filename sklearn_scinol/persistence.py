@@ -267,7 +267,7 @@ def import_skops(caller):
 # Saving.
 
 
-def _pack(io, model, progress):
+def _pack(io, model, progress=None):
     """Return the contents of the file for a model, which were read back."""
     name = type(model).__name__
     _check_keys(name, model)

@@ -314,7 +314,7 @@ def test_a_file_has_the_model_before_later_rows(tmp_path, monkeypatch):
     model = ScInOLRegressor().partial_fit(X[:6], y[:6])
     before, packed = model.coef_, persistence._pack
 
-    def learn_and_pack(io, saved):
+    def learn_and_pack(io, saved, progress):
         model.partial_fit(X[6:], y[6:])
         return packed(io, saved)
 
