@@ -185,9 +185,9 @@ def read_table(
     if on_bad_row not in ON_BAD_ROW:
         raise ValueError(f"on_bad_row must be one of {ON_BAD_ROW}, got {on_bad_row!r}.")
     others = {"missing_columns": missing_columns, "new_columns": new_columns or "error"}
-    for name, value in others.items():
-        if value not in ("error", "ignore"):
-            raise ValueError(f"{name} must be 'error' or 'ignore', got {value!r}.")
+    for name, given in others.items():
+        if given not in ("error", "ignore"):
+            raise ValueError(f"{name} must be 'error' or 'ignore', got {given!r}.")
     files = find_files(path)
     file_format = format_of(files, file_format)
     options = {
