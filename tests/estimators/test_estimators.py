@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.preprocessing import maxabs_scale
@@ -621,21 +621,22 @@ def test_shapes_of_comparators_of_classifiers(classifier):
 @pytest.mark.parametrize("regressor", [e for e in REGRESSORS if has_bound(e)])
 def test_shapes_of_comparators_of_regressors(regressor):
     X = rows()
-    one = regressor(center=False, **FEW_EPOCHS).fit(X, targets(X))
+    one = regressor(**as_given(regressor), **FEW_EPOCHS).fit(X, targets(X))
     assert one.regret_bound(one.coef_, one.intercept_) > 0
     for wrong in (np.ones(3), np.ones((2, 4))):
         with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(1, 4\)"):
             one.regret_bound(wrong)
     with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(1,\)"):
         one.regret_bound(np.ones(4), np.ones((1, 1, 1)))
-    several = regressor(center=False, **FEW_EPOCHS).fit(X, targets(X, 3))
+    several = clone(one).fit(X, targets(X, 3))
     assert several.regret_bound(several.coef_, several.intercept_) > 0
 
 
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_bound(e)])
 def test_comparator_of_a_model_without_intercept(estimator):
     X, y = data(estimator)
-    fitted = estimator(fit_intercept=False, center=False, **FEW_EPOCHS).fit(X, y)
+    parameters = as_given(estimator) | FEW_EPOCHS
+    fitted = estimator(fit_intercept=False, **parameters).fit(X, y)
     assert fitted.regret_bound(np.ones(4)) > 0
     with pytest.raises(ValueError, match="intercept must be 0"):
         fitted.regret_bound(np.ones(4), 1.0)

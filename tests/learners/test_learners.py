@@ -21,7 +21,7 @@ FACTS = {
     "in_ball": "adaimplicit constant iomd ogd adaogd koolen orabona_pal",
     "bounds_regret": (
         "scinol1 scinol2 adaimplicit constant iomd sgd ogd adaogd kernel_gd dfeg "
-        "koolen orabona_pal"
+        "koolen orabona_pal online_newton"
     ),
     "reaches": "scinol1 scinol2 nag sfmd k17 freegrad coin",
     "touches_all": "adam online_newton",
