@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from functools import partial
+from itertools import groupby, islice
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_scalar
+from sklearn.utils import check_consistent_length, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
 from .._typing import Prediction
-from .waiting import Waiting
+from .waiting import Waiting, take_rows
 
 if TYPE_CHECKING:
     from .row_by_row import RowByRow, RowLike
+
+
+class RowOfBlock(NamedTuple):
+    """A row of several that came at once."""
+
+    block: Waiting
+    place: int
 
 
 class LateLabels:
@@ -157,6 +165,40 @@ class LateLabels:
         """Predict a set of labels for a row, which then waits."""
         return self._predict("predict_set", x, key)
 
+    def predict_many(
+        self, X: Any, keys: Iterable[Hashable], *, method: str = "predict"
+    ) -> NDArray[Any]:
+        """Predict several rows, which then wait: less work than one after the other.
+
+        Parameters
+        ----------
+        X : object
+            The rows, as `partial_fit` takes them. A copy of them waits, and is kept
+            until none of them does.
+        keys : iterable of hashable
+            A key for each, see :meth:`predict_one`.
+        method : str, default="predict"
+            The method of the estimator to predict with.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_columns)
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As :meth:`predict_one`, or if keys are not as many as rows, or repeated. No
+            row waits then.
+        """
+        self.rows._check_method(method)
+        given = _different(keys)
+        check_consistent_length(X, given)
+        if len(given) > self.max_waiting:
+            n_rows = len(given)
+            raise ValueError(f"Only {self.max_waiting} rows can wait, not {n_rows}.")
+        come = self.rows.estimator._come
+        return self._observe(given, come, deepcopy(X), [method])[0]
+
     def keep_one(self, x: RowLike, key: Hashable) -> Self:
         """Store a row until its label comes, without returning a prediction.
 
@@ -175,13 +217,13 @@ class LateLabels:
             If the row is not usable. It does not wait. Before anything is learned, rows
             are checked when they are learned.
         """
-        if isinstance(x, Waiting):
-            self._keep(x, key)
+        if isinstance(x, (Waiting, RowOfBlock)):
+            self._keep({key: x})
         elif self._is_fitted:
             self._come(_copied(x), key, "predict")
         else:
             with locks_of(self).state:
-                self._keep(_copied(x), key)
+                self._keep({key: _copied(x)})
                 self._early.add(key)
         return self
 
@@ -211,30 +253,97 @@ class LateLabels:
             If the row, the label or the weight is not usable. The estimator is then as
             it was, and the row goes on waiting.
         """
+        c = None if sample_weight is None else [sample_weight]
+        return self._learn([key], [y], c)
+
+    def learn_many(
+        self,
+        keys: Iterable[Hashable],
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from several rows that wait, in this order, or from none.
+
+        Less work than one after the other for rows that came by :meth:`predict_many`.
+
+        Parameters
+        ----------
+        keys : iterable of hashable
+            Keys of the rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            Their labels or targets.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Non-negative weights of their losses. None stands for 1.
+
+        Returns
+        -------
+        self : LateLabels
+
+        Raises
+        ------
+        KeyError, ValueError
+            As :meth:`learn_one`, or if labels are not as many as keys, or keys are
+            repeated. No row is learned then, and all go on waiting.
+        """
+        keys, y = _different(keys), np.asarray(y)
+        c = None if sample_weight is None else np.asarray(sample_weight)
+        check_consistent_length(keys, y, c)
+        return self._learn(keys, y, c)
+
+    def _learn(self, keys, y, sample_weight):
+        """Learn rows that wait, or none of them."""
         estimator, rollbacks = self.rows.estimator, list[Any]()
         locks = locks_of(estimator)
-        # None drops the row meanwhile. An interruption may come once it is learned.
+        # None drops a row meanwhile. An interruption may come once all are learned.
         with locks.learning, locks.state, locks_of(self).state:
-            if key not in self._waiting:
-                raise KeyError(
-                    f"No row waits under the key {key!r}: none came, it was learned, "
-                    f"or it was dropped as the oldest of more than {self.max_waiting}."
-                )
+            for key in keys:
+                self._row_of(key)
             self._observe_early()
-            x = self._waiting[key]
-            is_early = not isinstance(x, Waiting)
-            learn = self.rows.learn_one if is_early else self.rows._learn_waiting
+            rows = [*map(self._row_of, keys)]
             try:
-                row = x, y, sample_weight
-                learn_as_last_step(estimator, rollbacks, learn, *row)
-                del self._waiting[key]
+                for learn, x, part in self._runs(rows):
+                    c = None if sample_weight is None else sample_weight[part]
+                    learn_as_last_step(estimator, rollbacks, learn, x, y[part], c)
+                finish(partial(self._forget, keys))
             except BaseException:
-                if key in self._waiting:
+                if any(key in self._waiting for key in keys):
                     finish(partial(roll_back, rollbacks))
                 raise
-            self._early.discard(key)
             self._observe_early()
         return self
+
+    def _row_of(self, key):
+        """Return the row that waits under a key."""
+        try:
+            return self._waiting[key]
+        except KeyError:
+            raise KeyError(
+                f"No row waits under the key {key!r}: none came, it was learned, "
+                f"or it was dropped as the oldest of more than {self.max_waiting}."
+            ) from None
+
+    def _runs(self, rows):
+        """Yield how to learn rows that are learned together, them, and their places."""
+        for _, run in groupby(range(len(rows)), lambda i: _block_of(rows[i], i)):
+            first, *others = run
+            x = rows[first]
+            if isinstance(x, RowOfBlock):
+                places = [rows[i].place for i in (first, *others)]
+                part = slice(first, first + len(places))
+                yield self._learn_block, take_rows(x.block, places), part
+            elif isinstance(x, Waiting):
+                yield self.rows._learn_waiting, x, first
+            else:
+                yield self.rows.learn_one, x, first
+
+    def _learn_block(self, waiting, y, sample_weight):
+        c = None if sample_weight is None else np.asarray(sample_weight)
+        self.rows.estimator._learn_waiting(waiting, np.asarray(y), c)
+
+    def _forget(self, keys):
+        for key in keys:
+            self._waiting.pop(key, None)
+            self._early.discard(key)
 
     @property
     def _is_fitted(self):
@@ -252,20 +361,25 @@ class LateLabels:
     def _come(self, x, key, method):
         """Predict a row, and let it wait; observe it before."""
         hash(key)
-        if not self.rows._observes:
-            prediction, waiting = self.rows._come(x, method)
-            self._keep(waiting, key)
-            return prediction
+        if self.rows._observes:
+            return self._observe([key], self.rows._come, x, method)
+        prediction, waiting = self.rows._come(x, method)
+        self._keep({key: waiting})
+        return prediction
+
+    def _observe(self, keys, come, x, method):
+        """Predict a row, or a block of rows by a list of methods; let them wait."""
         estimator, rollbacks = self.rows.estimator, list[Any]()
-        locks, waiting = locks_of(estimator), None
+        locks, waiting = locks_of(estimator), dict.fromkeys(keys, ())
         with locks.learning, locks.state, locks_of(self).state:
             self._observe_early()
             try:
-                row = self.rows._come, x, method
-                prediction, waiting = learn_as_last_step(estimator, rollbacks, *row)
-                self._keep(waiting, key)
+                row = come, x, method
+                prediction, come_in = learn_as_last_step(estimator, rollbacks, *row)
+                waiting = _by_key(keys, come_in, isinstance(method, list))
+                self._keep(waiting)
             except BaseException:
-                if waiting is None or self._waiting.get(key) is not waiting:
+                if any(self._waiting.get(key) is not waiting[key] for key in waiting):
                     finish(partial(roll_back, rollbacks))
                 raise
         return prediction
@@ -291,20 +405,40 @@ class LateLabels:
                 raise
             self._early.discard(key)
 
-    def _keep(self, x, key):
+    def _keep(self, rows):
+        """Let rows wait, by their keys; drop the oldest if too many do."""
         with locks_of(self).state:
-            dropped = [key] if key in self._waiting else []
-            if not dropped and len(self._waiting) >= self.max_waiting:
-                dropped = [next(iter(self._waiting))]
-            finish(partial(self._exchange, dropped, self.n_dropped, key, x))
+            dropped = [key for key in rows if key in self._waiting]
+            n_left = len(self._waiting) - len(dropped)
+            others = (key for key in self._waiting if key not in rows)
+            dropped += islice(others, max(n_left + len(rows) - self.max_waiting, 0))
+            finish(partial(self._exchange, dropped, self.n_dropped, rows))
 
-    def _exchange(self, dropped, n_before, key, x):
-        """Drop a row, or none, and let another wait; perhaps again."""
-        for each in dropped:
-            self._waiting.pop(each, None)
-            self._early.discard(each)
+    def _exchange(self, dropped, n_before, rows):
+        """Drop rows, or none, and let others wait; perhaps again."""
+        self._forget(dropped)
         self.n_dropped = n_before + len(dropped)
-        self._waiting[key] = x
+        self._waiting.update(rows)
+
+
+def _block_of(x, number):
+    """Return what is the same for rows that came at once."""
+    return id(x.block) if isinstance(x, RowOfBlock) else -1 - number
+
+
+def _by_key(keys, waiting, is_block):
+    """Return the rows that wait under each key."""
+    if not is_block:
+        return dict.fromkeys(keys, waiting)
+    return {key: RowOfBlock(waiting, i) for i, key in enumerate(keys)}
+
+
+def _different(keys):
+    """Return keys as a list, of which none is repeated."""
+    keys = [*keys]
+    if len({*keys}) < len(keys):
+        raise ValueError("A key is repeated.")
+    return keys
 
 
 def _copied(x):

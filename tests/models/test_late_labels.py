@@ -77,6 +77,76 @@ def test_rows_are_learned_when_their_labels_come(estimator, engine):
         assert_identical(vars(model), vars(plain))
 
 
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_online_pipeline(TableEncoder(), ScInOLClassifier()),
+        make_online_pipeline(TableEncoder(), HedgeClassifier()),
+        OnlineKNeighborsClassifier(window=30),
+    ],
+    ids=str,
+)
+def test_many_rows_are_learned_as_one_by_one(model, engine):
+    """Bitwise, whether they come, and their labels, at once or not; and stored."""
+    if hasattr(model, "steps"):
+        rows, y = [{"a": str(i % 7), "b": i * 0.1} for i in range(60)], [0, 1] * 30
+    else:
+        rows, y = data()
+    first = copy.deepcopy(model).partial_fit(rows[:20], y[:20], classes=[0, 1])
+    late = [
+        copy.deepcopy(first).row_by_row().with_late_labels(max_waiting=25)
+        for _ in range(2)
+    ]
+    one, many = late
+    expected = [one.predict_proba_one(rows[i], i) for i in range(20, 50)]
+    many.predict_proba_one(rows[20], 20)
+    for i, j in (21, 30), (30, 50):
+        part = many.predict_many(rows[i:j], range(i, j), method="predict_proba")
+        assert_identical(part, np.array(expected[i - 20 : j - 20]))
+    assert [*many] == [*one] == [*range(25, 50)]
+    assert many.n_dropped == one.n_dropped == 5
+    kept = pickle.loads(pickle.dumps(many.items()))
+    many = many.rows.with_late_labels()
+    for key, row in kept:
+        many.keep_one(row, key)
+    order = [*range(28, 40), 26, 25, *range(45, 40, -1)]
+    for i in order:
+        one.learn_one(i, y[i], 1.0 + i % 2)
+    for part in order[:1], order[1:6], order[6:]:
+        many.learn_many(part, np.array(y)[part], [1.0 + i % 2 for i in part])
+    assert [*many] == [*one]
+    answers = [each.rows.estimator.predict_proba(rows[50:]) for each in (one, many)]
+    assert_identical(*answers)
+
+
+def test_many_rows_or_none():
+    """A call that fails changes nothing."""
+    X, y = data()
+    model = fitted(make_online_pipeline(ScInOLClassifier()), X, y)
+    late = model.row_by_row().with_late_labels(max_waiting=5)
+    late.predict_many(X[20:22], "ab")
+    late.predict_one(X[22], "c")
+    before = copy.deepcopy(model)
+    for call, error, words in [
+        (lambda: late.predict_many(X[:2], "dd"), ValueError, "A key is repeated"),
+        (lambda: late.predict_many(X[:2], "d"), ValueError, "inconsistent numbers"),
+        (lambda: late.predict_many(X[:2] * np.nan, "de"), ValueError, "NaN"),
+        (lambda: late.predict_many(X[:6], "defghi"), ValueError, "Only 5 rows"),
+        (lambda: late.learn_many("ad", [0, 1]), KeyError, "No row waits"),
+        (lambda: late.learn_many("aa", [0, 1]), ValueError, "A key is repeated"),
+        (lambda: late.learn_many("ab", [0]), ValueError, "inconsistent numbers"),
+        (lambda: late.learn_many("cab", [0, 1, 7]), ValueError, "unseen labels"),
+        (lambda: late.learn_many("ac", [0, 7]), ValueError, "unseen labels"),
+    ]:
+        with pytest.raises(error, match=words):
+            call()
+        assert [*late] == ["a", "b", "c"]
+        assert_same_steps(model, before)
+    late.learn_many("ca", [0, 1])
+    assert [*late] == ["b"]
+
+
 def test_rows_of_a_table(engine):
     """A row is encoded when it comes, and its label changes means when it comes."""
     rows, (_, y) = table(80), data(80)
