@@ -70,7 +70,8 @@ def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
 
     They start when the first loop is not in the cache. Without a cache, or where this
     process is one of several itself, it compiles all. Returns the engine's reports, or
-    None if it compiles nothing.
+    None if it compiles nothing. If `is_quiet`, nobody waits to learn a row: it also
+    compiles what late labels need.
     """
     share = get_engine(current_engine()).share_compiling
     if share is None:
@@ -78,7 +79,8 @@ def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
 
     def stream(n_rows):
         rows = np.arange(n_rows) % _num_samples(X)
-        return estimator, _safe_indexing(X, rows), _safe_indexing(y, rows), classes
+        of_rows = _safe_indexing(X, rows), _safe_indexing(y, rows)
+        return estimator, *of_rows, classes, is_quiet
 
     few, many = map(stream, N_ROWS)
     n_helpers, config, started = _n_helpers(), sklearn.get_config(), []
@@ -125,10 +127,11 @@ def _help(config, folder, *stream):
             _rehearse(*stream)
 
 
-def _rehearse(estimator, X, y, classes):
+def _rehearse(estimator, X, y, classes, is_late):
     """Learn and predict rows with copies, in each way that has loops of its own.
 
-    Returns whether single rows will take the same loops after more rows.
+    If `is_late`, labels come late, too. Returns whether single rows will take the same
+    loops after more rows.
     """
     before, _local.is_rehearsal = _local.is_rehearsal, True
     try:
@@ -136,12 +139,12 @@ def _rehearse(estimator, X, y, classes):
             warnings.simplefilter("ignore")
             model = _copy(estimator)
             if not is_classifier(model):
-                return _learn(model, X, y)
+                return _learn(model, X, y, is_late)
             if is_multilabel(y) or not adds_classes(model):
-                return _learn(model, X, y, classes=classes)
+                return _learn(model, X, y, is_late, classes=classes)
             # A third class has the last rows.
-            _learn(model, X, np.arange(len(y)) % 2, classes=[0, 1])
-            return _learn(model, X, np.minimum(np.arange(len(y)), 2))
+            _learn(model, X, np.arange(len(y)) % 2, is_late, classes=[0, 1])
+            return _learn(model, X, np.minimum(np.arange(len(y)), 2), is_late)
     finally:
         _local.is_rehearsal = before
 
@@ -165,7 +168,7 @@ def adds_classes(estimator):
     return getattr(last, "new_classes", None) == "add"
 
 
-def _learn(model, X, y, **first):
+def _learn(model, X, y, is_late, **first):
     """Learn and predict several rows, and one; see :func:`_rehearse`."""
     row = _safe_indexing(X, [0])
     model.partial_fit(X, y, **first)
@@ -177,6 +180,10 @@ def _learn(model, X, y, **first):
         return True
     rows = model.row_by_row().learn_one(x, y[0])
     rows.predict_one(x)
+    if is_late:
+        late = model.row_by_row().with_late_labels()
+        late.predict_one(x, "key")
+        late.learn_one("key", y[0])
     return getattr(rows, "_session", None) is not None
 
 
