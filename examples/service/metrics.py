@@ -12,7 +12,7 @@ from prometheus_client import (
 
 
 class Metrics:
-    """Counts of requests and rows, times, losses, alarms, and health of the input."""
+    """Counts of requests and rows, times, losses and alarms."""
 
     def __init__(self):
         self.registry = CollectorRegistry()
@@ -35,8 +35,6 @@ class Metrics:
                 "failing": "Whether the last try to save or log failed.",
             }.items()
         }
-        of_column = ["column", "what"]
-        self.shares = Gauge("payments_input", "Shares of values.", of_column, **own)
 
     def watch(self, app):
         """Return an application that counts requests of another, and their times."""
@@ -73,22 +71,6 @@ class Metrics:
                 "last_saved_seconds": payments.last_saved,
                 "failing": payments.last_error is not None,
             }
-            report = input_shares(payments.model)
         for name, value in values.items():
             self.gauges[name].set(value)
-        for column, shares in report.items():
-            for what, share in shares.items():
-                self.shares.labels(column, what).set(share)
         return generate_latest(self.registry)
-
-
-def input_shares(model):
-    """Return shares of the values of each column, if the model reports them."""
-    return {
-        column: {what: share for what, share in shares.items() if _is_number(share)}
-        for column, shares in dict(getattr(model, "input_report_", {})).items()
-    }
-
-
-def _is_number(value):
-    return isinstance(value, (int, float))

@@ -279,7 +279,7 @@ def test_retries(service):
 
 
 def test_metrics(service):
-    """In the text format of Prometheus, with the health of the input if known."""
+    """In the text format of Prometheus."""
     parser = pytest.importorskip("prometheus_client.parser")
     rows, labels = payments(20)
     for counted in (
@@ -293,7 +293,6 @@ def test_metrics(service):
         send("labels", {str(k): label for k, label in enumerate(labels[:18])})
         send("payments/99/label", 1)
     held = service.app.state.payments
-    held.model.input_report_ = {"shop": {"missing": 0.25, "kind": "text"}}
     text = service.metrics.text(held).decode()
     found = {
         (sample.name, *sample.labels.values()): sample.value
@@ -309,7 +308,6 @@ def test_metrics(service):
     assert found["payments_loss_count",] == 18
     assert found["payments_loss_sum",] > 0.0
     assert found["payments_alarms",] == found["payments_failing",] == 0
-    assert found["payments_input", "shop", "missing"] == 0.25
     assert ("payments_input", "shop", "kind") not in found
 
 
