@@ -16,7 +16,7 @@ TableLike: TypeAlias = MatrixLike | Sequence[Mapping[str, Any]]
 #: Labels of rows, or all classes.
 Labels: TypeAlias = ArrayLike
 SampleWeight: TypeAlias = ArrayLike | None
-#: Of a row: a label of any type, a number, or an array.
+#: Prediction of one row: a label of any type, a number, or an array.
 Prediction: TypeAlias = Any
 #: An array or a CSR array, or a frame that `set_output` asks for.
 Transformed: TypeAlias = Any
@@ -43,7 +43,7 @@ Method: TypeAlias = Literal[
     "predict", "decision_function", "predict_proba", "predict_log_proba"
 ]
 
-#: What is returned is of the class that was passed.
+#: Class of an estimator that is passed and returned.
 Estimator = TypeVar("Estimator")
 
 # Decorated functions keep their types.

@@ -1,4 +1,4 @@
-"""What Prometheus is told of the service."""
+"""Metrics of the service for Prometheus."""
 
 from time import perf_counter
 

@@ -25,7 +25,7 @@ class ConflictError(Exception):
 
 
 class Payment(NamedTuple):
-    """What a key stands for: a hash of its row, the answer, and the label if any."""
+    """Payment of a key: a hash of its row, the answer, and the label if any."""
 
     row: bytes
     fraud: float

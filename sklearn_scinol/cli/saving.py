@@ -191,7 +191,7 @@ def describe_position(position, files):
 
 
 def start_at(stream, progress):
-    """Let a stream begin where the progress is; print where that is."""
+    """Set the position where a stream begins to the saved one, and print it."""
     position, files = Position(*progress["position"]), progress["files"]
     place = describe_position(position, files)
     if files[position.file] == STDIN:

@@ -248,22 +248,20 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         if is_first:
             self._output_shape = ()
             self._outputs = [Thresholds(self._levels, self._n_thirds)]
+        (thresholds,) = self._outputs
         scores, codes = self._scores(P, labels, weights, known)
         own = of_thresholds = None
         if how.served is not None or how.serves:
             own = self._own_served(how.served, len(labels))
-            (thresholds,) = self._outputs
-            sizes = thresholds.n_served, scores.shape[1]
-            of_thresholds, of_scores = own.split(*sizes)
+            of_thresholds, of_scores = own.split(thresholds.n_served, scores.shape[1])
             scores = of_scores.swap(scores)
         weights = self._without_unpredicted(weights)
-        (thresholds,) = self._outputs
         rollbacks.append(checkpoint(thresholds))
         groups = self._learn_groups(X, weights)
         thresholds.make_groups(self._n_groups)
         engine = get_engine(current_engine())
-        of_rows = groups, scores, codes, weights, of_thresholds
-        sets = thresholds.learn(engine, *of_rows)
+        rows = groups, scores, codes, weights
+        sets = thresholds.learn(engine, *rows, of_thresholds)
         sets = sets[..., self._level_indices()]
         if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)

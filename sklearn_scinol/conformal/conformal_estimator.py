@@ -14,12 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
-from sklearn.utils import (
-    Tags,
-    _safe_indexing,
-    check_consistent_length,
-    get_tags,
-)
+from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
 from .._docstrings import LinkedToPages
@@ -309,19 +304,19 @@ class ConformalEstimator(
     @property
     def _n_thirds(self):
         """Number of values whose thirds are the groups."""
-        return len(self._THIRDS) if is_auto(self.groups) else 0
+        return len(self._THIRDS) if self.groups == "auto" else 0
 
     @property
     def _n_groups(self):
         """Number of groups; of given ones also that of rows with a new label."""
-        if is_auto(self.groups):
+        if self.groups == "auto":
             return 3**self._n_thirds
         return len(self._labels) + 1
 
     def _group_codes(self, X, labels=None):
         """Return the groups of rows by their labels, if they are given by `groups`."""
         n = _num_samples(X)
-        if self.groups is None or is_auto(self.groups):
+        if self.groups in (None, "auto"):
             return np.zeros(n, np.intp)
         labels = labels_of_groups(X, self.groups) if labels is None else labels
         codes = {label: code for code, label in enumerate(self._labels)}
@@ -329,7 +324,7 @@ class ConformalEstimator(
 
     def _learn_groups(self, X, weights):
         """Return the groups of rows, and remember labels of rows that are learned."""
-        if self.groups is None or is_auto(self.groups):
+        if self.groups in (None, "auto"):
             return self._group_codes(X)
         labels = labels_of_groups(X, self.groups)
         learned = dict.fromkeys(compress(labels, weights > 0.0))
@@ -345,7 +340,7 @@ class ConformalEstimator(
     def groups_(self) -> list[Any]:
         """Labels of the groups that rows were of."""
         self._check_has("groups_")
-        if is_auto(self.groups):
+        if self.groups == "auto":
             first, *others = reversed(self._THIRDS)
             names = [*first]
             for more in others:
@@ -533,11 +528,6 @@ class ConformalEstimator(
             yield "states have all groups", each.n_groups == self._n_groups
         for name in "_has_learned", "_is_merged":
             yield f"{name} is true or false", is_number(vars(self).get(name), bool)
-
-
-def is_auto(groups):
-    """Whether groups are thirds."""
-    return isinstance(groups, str) and groups == "auto"
 
 
 def labels_of_groups(X, groups):

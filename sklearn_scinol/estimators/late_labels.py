@@ -406,7 +406,7 @@ class LateLabels:
             self._early.discard(key)
 
     def _keep(self, rows):
-        """Let rows wait, by their keys; drop the oldest if too many do."""
+        """Store rows that wait, by their keys; drop the oldest of too many."""
         with locks_of(self).state:
             dropped = [key for key in rows if key in self._waiting]
             n_left = len(self._waiting) - len(dropped)

@@ -266,7 +266,7 @@ class TableStream:
                 yield chunk.rows
 
     def _start_at(self, position, n_bad_rows=0, bad_rows=()):
-        """Let iterations begin at a position, after so many bad rows."""
+        """Set the position where iterations begin, after `n_bad_rows` bad rows."""
         self._start = position, n_bad_rows, [*bad_rows]
 
     def _chunks(self):

@@ -134,7 +134,7 @@ class Tables(ABC):
     #: Names of the columns of the first file, and of those to read if not all.
     found = chosen = None
 
-    #: What to do with files that lack a column, or have one that the first has not.
+    #: Options for files that lack a column, or have one that the first has not.
     missing_columns = new_columns = "error"
 
     @abstractmethod

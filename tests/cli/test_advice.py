@@ -1,4 +1,4 @@
-"""What a message advises can be done: with it, the same command works."""
+"""Advice of messages: the same command works with it."""
 
 import json
 import re
@@ -6,8 +6,6 @@ import shlex
 from pathlib import Path
 
 import pytest
-
-from sklearn_scinol.cli import main
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -22,16 +20,6 @@ OPTION = re.compile(r"--[a-z-]+ [^ ,:]*[^ ,:.]")
 @pytest.fixture(autouse=True)
 def in_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; its status, stdout and stderr."""
-
-    def run(*argv):
-        return main(list(map(str, argv))), *capsys.readouterr()
-
-    return run
 
 
 #: Good values of a column, a bad one, and what the bad one is not.
@@ -177,7 +165,7 @@ def test_a_missing_column_is_predicted_as_missing_values(run):
 
 @pytest.mark.parametrize("ending", ENDINGS[::2])
 def test_later_files_that_differ(run, ending):
-    """Of a new model: the model keeps what was asked for."""
+    """A new model keeps what `--missing-columns` and the like ask for."""
     rows = rows_of("number")
     write(f"a{ending}", rows)
     write(f"b{ending}", [row | {"z": 1} for row in without("x", rows)])

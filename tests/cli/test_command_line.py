@@ -60,16 +60,6 @@ def no_progress_bar(monkeypatch):
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command; its status, stdout and stderr."""
-
-    def run(*argv):
-        return main(list(map(str, argv))), *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
 def works(run):
     """Run a command that succeeds without a message; return what it printed."""
 

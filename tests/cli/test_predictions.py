@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sklearn_scinol.cli import main
 from sklearn_scinol.persistence import load
 from sklearn_scinol.streams import read_table
 
@@ -20,28 +19,15 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
 
+pytestmark = pytest.mark.usefixtures("in_folder")
+
 N_ROWS = 60
+
+#: Size of the blocks of text files that are read.
+BLOCK_BYTES = 300
 
 #: Numbers of rows, from 0, in which the number is infinite.
 BAD = [0, 1, 17, 29, 30, 59]
-
-
-@pytest.fixture(autouse=True)
-def in_folder(tmp_path, monkeypatch):
-    """Names of files are short, and blocks of text have a few rows."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", 300)
-    monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; its status, stdout and stderr."""
-
-    def run(*argv):
-        return main(list(map(str, argv))), *capsys.readouterr()
-
-    return run
 
 
 def table(bad=()):

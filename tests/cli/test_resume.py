@@ -25,30 +25,17 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
 
+pytestmark = pytest.mark.usefixtures("in_folder")
+
 N_ROWS = 240
+
+#: Size of the blocks of text files that are read.
+BLOCK_BYTES = 700
 
 SMALL = "--estimator", "scinol", "--n-hashed", "64"
 CLASSES = "--target", "y", *SMALL, "--kind", "amount=drop", "--chunk-rows", "30"
 AMOUNTS = "--target", "amount", *SMALL, "--kind", "y=drop", "--chunk-rows", "30"
 MIXTURE = "--target", "y", "--n-hashed", "64", "--chunk-rows", "30"
-
-
-@pytest.fixture(autouse=True)
-def in_folder(tmp_path, monkeypatch):
-    """Names of files are short, and blocks of text have a few rows."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", 700)
-    monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command; its status, stdout and stderr."""
-
-    def run(*argv):
-        return main(list(map(str, argv))), *capsys.readouterr()
-
-    return run
 
 
 def table(start=0, stop=N_ROWS):
@@ -110,7 +97,7 @@ class Killed(BaseException):
 
 
 def kill_after(n_chunks, patch):
-    """Let learning stop before a further chunk, as if the process was killed."""
+    """Stop learning before a further chunk, as if the process was killed."""
     count, learn_chunk = iter(range(10**9)), learn.RunningTable.learn
 
     def learn_or_stop(running, *chunk):
@@ -437,7 +424,7 @@ def test_saving_that_fails_is_tried_again(run, monkeypatch):
     assert load("m.skops").n_samples_seen_ == N_ROWS
 
 
-# What a damaged file does.
+# Damaged files.
 
 
 @pytest.mark.cases(4)
