@@ -64,6 +64,10 @@ def compile_estimator(
     environment variable ``NUMBA_CACHE_DIR`` names. If none can be written, loops are
     compiled for this process alone.
 
+    Where an estimator compiles as it learns or predicts, and that takes more than 2 s,
+    the logger ``sklearn_scinol`` says so at level WARNING, which appears on stderr:
+    ``logging.getLogger("sklearn_scinol").setLevel("ERROR")`` silences it.
+
     Examples
     --------
     >>> from sklearn.datasets import load_breast_cancer

@@ -75,20 +75,16 @@ def _parser():
 
 @contextmanager
 def _messages():
-    """Print the log messages of the package, except those on experts of mixtures."""
-    logger, handler = logging.getLogger("sklearn_scinol"), logging.Handler()
-    handler.addFilter(lambda record: record.name == logger.name)
+    """Print the log messages of the package, in the words of the command line."""
+    logger, handler = logging.getLogger("sklearn_scinol"), logging.Handler("WARNING")
     handler.emit = lambda record: print_line(
         in_options(record.getMessage()), file=sys.stderr
     )
-    level = logger.level
-    logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     try:
         yield
     finally:
         logger.removeHandler(handler)
-        logger.setLevel(level)
 
 
 def _show_warning(message, *_, **__):

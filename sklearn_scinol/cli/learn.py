@@ -17,7 +17,6 @@ import re
 import signal
 import threading
 from contextlib import closing, contextmanager, suppress
-from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ from sklearn.base import is_regressor
 import sklearn_scinol
 
 from .. import OnlineConformalRegressor
+from ..engines.clock import learning_time
 from ..estimators.regressor import with_quantiles
 from ..evaluation.arrivals import Arrivals
 from ..evaluation.monitor import LossMonitor
@@ -300,11 +300,11 @@ def _test(arguments, learning, learner):
     model, facts = learning.model, learning.facts
     known = known_columns(model, arguments.target)
     stream = _open(arguments, model, arguments.test_file, known, facts)
-    start = perf_counter()
+    start = learning_time()
     result = score_test(learner, stream, arguments.label_time)
     print_line()
     print_line(f"{', '.join(arguments.test_file)}, not learned:")
-    print_scores(result, stream, perf_counter() - start)
+    print_scores(result, stream, learning_time() - start)
 
 
 def _arrivals(arguments):
@@ -386,7 +386,7 @@ def _learn(arguments, learning, table):
     saver = Saver(arguments.model, arguments.save_every, learning.model, describe)
     if arguments.resume == arguments.model:
         saver.position = place.position
-    n_before, start, is_complete = table.n_added, perf_counter(), False
+    n_before, start, is_complete = table.n_added, learning_time(), False
     try:
         with _termination():
             _learn_chunks(stream, table, place, saver)
@@ -407,7 +407,7 @@ def _learn(arguments, learning, table):
             )
         raise
     finally:
-        seconds = perf_counter() - start
+        seconds = learning_time() - start
         try:
             if is_complete:
                 saver.finish()

@@ -123,7 +123,7 @@ def _help(config, folder, *stream):
     """Compile loops that no other process has claimed."""
     with config_context(engine="numba"), sklearn.config_context(**config):
         share = get_engine("numba").share_compiling
-        with suppress(Exception), share(folder):
+        with suppress(Exception), share(folder, is_quiet=True):
             _rehearse(*stream)
 
 

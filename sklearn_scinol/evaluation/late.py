@@ -3,7 +3,6 @@
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
+from ..engines.clock import learning_time
 from ..estimators.waiting import (
     Waiting,
     join_key,
@@ -209,7 +209,7 @@ class DelayedEstimator:
         in blocks, without rows that came when nothing was learned yet.
         """
         check_consistent_length(X, y, sample_weight)
-        start = perf_counter()
+        start = learning_time()
         self.learner.infer_classes(y)
         X, times, known, horizon = self.arrivals.read(_as_sliceable(X))
         first, n = self._n_rows, len(y)
@@ -222,18 +222,18 @@ class DelayedEstimator:
         process = self._process if self._is_exact else self._process_chunk
         blocks = process(chunk, numbers, before)
         self._store.own(first)
-        self.learner.seconds += perf_counter() - start
+        self.learner.seconds += learning_time() - start
         return self._scores(blocks)
 
     def finish(self):
         """Learn the rows that wait, and return them as :meth:`follow`."""
-        start = perf_counter()
+        start = learning_time()
         numbers, before = self._due(np.empty(0), self._n_rows, np.inf)
         blocks = []
         if len(numbers):
             process = self._process if self._is_exact else self._process_chunk
             blocks = process(self._nothing, numbers, before)
-        self.learner.seconds += perf_counter() - start
+        self.learner.seconds += learning_time() - start
         return self._scores(blocks)
 
     def state(self):

@@ -8,7 +8,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from numbers import Integral
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .._typing import Labels
+from ..engines.clock import learning_time, stopped
 from ..estimators.labels import as_indicators, is_multilabel
 from .arrivals import Arrivals
 from .late import DelayedEstimator, adds_classes
@@ -44,7 +44,7 @@ class ProgressiveValidationResult:
         Value of each metric over all rows up to each point; nan where it is undefined,
         as the area under the ROC curve with one class.
     seconds : float
-        Time for predicting and learning, without reading and scoring.
+        Time for predicting and learning, without reading, scoring and compiling.
     window : int or None
         Size of the window of latest rows.
     window_n_samples : ndarray of shape (n_window_points,) or None
@@ -174,7 +174,7 @@ def progressive_validation(
         for a right one; in regression the absolute error, the mean of it over outputs.
     progress : bool, default=True
         Whether to show a progress bar, if tqdm is installed and the stream takes longer
-        than a second.
+        than a second. Its time and rate leave compiling out.
 
     Returns
     -------
@@ -334,7 +334,19 @@ def _progress_bar(progress):
         from tqdm import tqdm
     except ImportError:
         return nullcontext()
-    return tqdm(unit=" rows", unit_scale=True, delay=1)
+
+    class LearningBar(tqdm):
+        """Bar whose time stands still while loops are compiled."""
+
+        stopped = stopped()
+
+        def update(self, n=1):
+            pause, self.stopped = stopped() - self.stopped, stopped()
+            self.start_t += pause
+            self.last_print_t += pause
+            return super().update(n)
+
+    return LearningBar(unit=" rows", unit_scale=True, delay=1)
 
 
 class ProgressiveEstimator:
@@ -408,7 +420,7 @@ class ProgressiveEstimator:
 
         None if the estimator could not predict yet.
         """
-        start = perf_counter()
+        start = learning_time()
         X = self._learn_features(X)
         self.infer_classes(y)
         predictions = None
@@ -425,7 +437,7 @@ class ProgressiveEstimator:
             if self.is_fitted:
                 predictions = self._predict_transformed(X)
             self.learn_by(self.predictor.partial_fit, X, y, sample_weight)
-        self.seconds += perf_counter() - start
+        self.seconds += learning_time() - start
         return predictions
 
     def follow(self, X, y, sample_weight):

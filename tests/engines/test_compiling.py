@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 import weakref
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn_scinol import (
     compiling,
     config_context,
 )
+from sklearn_scinol.engines.clock import learning_time
 from sklearn_scinol.estimators import rehearsal
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
@@ -39,8 +41,7 @@ records = []
 handler = logging.Handler()
 handler.emit = lambda record: records.append(record.getMessage())
 sharing.logger.addHandler(handler)
-sharing.logger.setLevel(logging.INFO)
-sharing.MANY_SECONDS = 0.001
+sharing.MANY_SECONDS, sharing.PAUSE = 0.001, 1e9
 missing = []
 tell = disk_cache.tell_missing
 disk_cache.tell_missing = lambda: (missing.append(1), tell())
@@ -102,6 +103,58 @@ def test_a_new_label_or_row_compiles_nothing(script, n_processes, tmp_path):
         text=True,
     )
     assert process.returncode == 0, process.stderr
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """Messages that come at once, and again after each loop in the cache."""
+    monkeypatch.setattr(sharing, "MANY_SECONDS", 0.0)
+    monkeypatch.setattr(sharing, "PAUSE", -np.inf)
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 10.0
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize(("is_cached", "words"), [(True, "it is kept"), (False, "not")])
+def test_a_message_comes_while_compiling(is_cached, words, impatient, caplog):
+    with sharing.compiling("loop", is_cached):
+        if is_cached:
+            sharing.tell_missing()
+        wait_for(lambda: caplog.messages)
+    (message,) = caplog.messages
+    assert words in message
+
+
+def test_one_message_until_a_pause(impatient, caplog, monkeypatch):
+    for pause, n_messages in ((np.inf, 0), (-np.inf, 1), (np.inf, 1), (-np.inf, 2)):
+        monkeypatch.setattr(sharing, "PAUSE", pause)
+        sharing._recent.has_told |= n_messages == 0
+        with sharing.compiling("loop", is_cached=False):
+            time.sleep(0.02)
+            wait_for(lambda n=n_messages: len(caplog.messages) >= n)
+        assert len(caplog.messages) == n_messages
+
+
+def test_nothing_is_said_of_loops_in_the_cache(impatient, caplog):
+    with sharing.compiling("loop", is_cached=True):
+        time.sleep(0.02)
+    with (
+        sharing.share_compiling(is_quiet=True),
+        sharing.compiling("loop", is_cached=False),
+    ):
+        time.sleep(0.02)
+    assert not caplog.messages
+
+
+def test_the_clock_of_learning_stands_still():
+    start, before = time.perf_counter(), learning_time()
+    with sharing.share_compiling(), sharing.compiling("loop", is_cached=False):
+        time.sleep(0.05)
+    elapsed, learning = time.perf_counter() - start, learning_time() - before
+    assert learning < elapsed - 0.05
 
 
 def test_nothing_to_compile():

@@ -35,9 +35,11 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.cli.learn import _metrics as cli_metrics
 from sklearn_scinol.cli.scores import NAMES
+from sklearn_scinol.engines import clock
 from sklearn_scinol.evaluation import (
     Alarm,
     ProgressiveValidationDisplay,
+    progressive,
     progressive_validation,
 )
 from sklearn_scinol.evaluation.display import _score_label
@@ -647,6 +649,20 @@ def test_progress_bar_goes_to_stderr(capsys, monkeypatch):
     assert captured.out == ""
     assert "120 rows" in captured.err
     assert "accuracy=0." in captured.err
+
+
+def test_progress_bar_leaves_compiling_out(monkeypatch):
+    pytest.importorskip("tqdm", reason="tqdm is not installed")
+    bar = progressive._progress_bar(True)
+    before = bar.start_t, bar.last_print_t
+    clock.turn_back(clock.learning_time() - 100.0)
+    bar.update(5)
+    assert np.subtract((bar.start_t, bar.last_print_t), before) == pytest.approx(
+        100.0, abs=1.0
+    )
+    bar.update(5)
+    bar.close()
+    assert bar.start_t - before[0] == pytest.approx(100.0, abs=1.0)
 
 
 def test_no_bar_without_tqdm(capsys, monkeypatch):

@@ -6,11 +6,17 @@ import threading
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
+from types import SimpleNamespace
 
 import numba
 
-#: Seconds of compiling in this process after which a message says so, once.
-MANY_SECONDS = 3.0
+from ..clock import learning_time, turn_back
+
+#: Seconds of compiling after which a message says so.
+MANY_SECONDS = 2.0
+
+#: Seconds without compiling after which a message may come again.
+PAUSE = 1.0
 
 NO_FOLDER = (
     "no folder for the cache can be written: set NUMBA_CACHE_DIR to one that can"
@@ -39,11 +45,15 @@ class Report:
 
 
 class _Sharing(threading.local):
-    folder = on_missing = report = None
+    folder = on_missing = report = notice = None
     is_quiet = False
 
 
-_sharing, _seconds = _Sharing(), [0.0]
+_sharing = _Sharing()
+
+# Seconds of compiling since the last pause, when it last ended, and whether a message
+# said so.
+_recent = SimpleNamespace(seconds=0.0, end=0.0, has_told=False)
 
 
 @contextmanager
@@ -52,9 +62,11 @@ def share_compiling(folder=None, on_missing=None, *, is_quiet=False):
     _sharing.folder, _sharing.on_missing = folder, on_missing
     _sharing.is_quiet = is_quiet
     _sharing.report = None if numba.config.DISABLE_JIT else Report()
+    start = learning_time()
     try:
         yield _sharing.report
     finally:
+        turn_back(start)
         _sharing.folder = _sharing.on_missing = _sharing.report = None
         _sharing.is_quiet = False
 
@@ -67,6 +79,7 @@ def tell_unsaved(why):
 
 def tell_missing():
     """Tell that a loop is not in the cache; start sharing, once."""
+    _sharing.notice.start()
     if _sharing.report is not None:
         _sharing.report.has_compiled = True
     on_missing, _sharing.on_missing = _sharing.on_missing, None
@@ -83,13 +96,25 @@ def compiling(name, is_cached):
     claim = _claim(name)
     if not is_cached:
         tell_unsaved(NO_FOLDER)
-    start = perf_counter()
-    yield
+    start, since = perf_counter(), learning_time()
+    if start - _recent.end > PAUSE:
+        _recent.seconds, _recent.has_told = 0.0, False
+    wait = max(MANY_SECONDS - _recent.seconds, 0.0)
+    arguments = is_cached, _sharing.is_quiet
+    _sharing.notice = notice = threading.Timer(wait, _tell_seconds, arguments)
+    if not is_cached:
+        notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
+        if notice.ident is not None:  # it was started, since the cache has no such loop
+            _recent.end = perf_counter()
+            _recent.seconds += _recent.end - start
+            turn_back(since)
     if claim is not None:
         with suppress(OSError):
             claim.write_bytes(b"1")
-    if not _sharing.is_quiet:
-        _add_seconds(perf_counter() - start, is_cached)
 
 
 def _claim(name):
@@ -107,14 +132,16 @@ def _claim(name):
     return claim
 
 
-def _add_seconds(seconds, is_cached):
-    before, _seconds[0] = _seconds[0], _seconds[0] + seconds
-    if before <= MANY_SECONDS < _seconds[0]:
-        logger.info(
-            "Compiling takes more than %g s, %s",
-            MANY_SECONDS,
-            "once on this machine: sklearn_scinol.compile(estimator, X, y) does "
-            "it beforehand, on all processors."
-            if is_cached
-            else f"in each process, since {NO_FOLDER}.",
-        )
+def _tell_seconds(is_cached, is_quiet):
+    """Log that compiling takes long, once between pauses; by default on stderr."""
+    if is_quiet or _recent.has_told:
+        return
+    _recent.has_told = True
+    kept = "kept on disk for later" if is_cached else f"not kept, since {NO_FOLDER}"
+    logger.warning(
+        "Compiling code for this kind of estimator and data takes more than %g s; it "
+        "is %s. sklearn_scinol.compile(estimator, X, y) compiles beforehand, on all "
+        "processors.",
+        MANY_SECONDS,
+        kept,
+    )
