@@ -55,7 +55,7 @@ from .models import (
     weights,
 )
 from .models.trees import ExtraTrees, MondrianTrees
-from .tables import columns, dense, encoding, hashed, strings, vocabulary
+from .tables import columns, dense, encoding, hashed, inputs, strings, vocabulary
 from .transforms import (
     bins,
     clipping,
@@ -119,7 +119,7 @@ _TYPES = [
     *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
     *_classes(additive, forest, growing, kernel, last_label, linear, neighbors),
     *_classes(newton, pool, random_features, recent, separate, weights),
-    *_classes(columns, encoding, hashed, strings, vocabulary),
+    *_classes(columns, encoding, hashed, inputs, strings, vocabulary),
     dense.DenseView,
     *_classes(bins, clipping, features, fourier, history, standard),
     *_classes(target_means, targets, units),

@@ -734,6 +734,17 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return self._final_estimator.n_samples_seen_
 
     @property
+    def input_report_(self) -> dict[str, dict[str, float]]:
+        """Shares of missing, unseen and other values, of the step that has them.
+
+        See :class:`~sklearn_scinol.preprocessing.TableEncoder`.
+        """
+        for _, step in self.steps:
+            if hasattr(type(step), "input_report_"):
+                return step.input_report_
+        raise AttributeError("No step of the pipeline has input_report_.")
+
+    @property
     def cumulative_loss_(self) -> float:
         """Weighted sum of the losses before each update, if the last step has it."""
         return self._final_estimator.cumulative_loss_

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._locks import reads
+from .._typing import TableLike
+from ..config import current_engine
+from ..engines import get_engine
+from ..tables.inputs import MEASURES
 from ..transforms.bins import N_QUANTILES
 from .tabular import TableTransformer
 
@@ -80,6 +85,14 @@ class TableEncoder(TableTransformer):
 
     hashed_names_ : dict
         The first two names that came to each hashed column, by its number.
+
+    input_report_ : dict of dict
+        For each column that is not dropped, the shares of rows that were `missing`;
+        of `unseen` categories, which got a column or a hashed name; of numbers
+        `out_of_range`, beyond all before; and of categories of `changed_type`, which
+        look like a number where the column's first one did not, or the reverse. Each
+        row is compared with those before it; only learned rows count. With `_lately`
+        at the end, the same in the last 1,024 to 2,047 rows.
 
     n_samples_seen_ : int
         Number of rows so far.
@@ -271,6 +284,46 @@ class TableEncoder(TableTransformer):
         """First two names that came to each hashed column, by its number."""
         check_is_fitted(self)
         return self._encoding.hashed_names()
+
+    @property
+    def input_report_(self) -> dict[str, dict[str, float]]:
+        """Shares of missing, unseen, out-of-range and changed values, by column."""
+        check_is_fitted(self)
+        return self._encoding.counts.report(self._encoding.names_counted)
+
+    @reads
+    def input_flags(self, X: TableLike) -> dict[str, dict[str, NDArray[np.bool_]]]:
+        """Tell of each row what `input_report_` would count if it were learned next.
+
+        For :class:`~sklearn_scinol.evaluation.LossMonitor`, or for rows to predict.
+
+        Parameters
+        ----------
+        X : table or array-like of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        flags : dict of dict of ndarray of bool of shape (n_samples,)
+            By column: `missing`, `unseen`, `out_of_range` and `changed_type`.
+
+        Raises
+        ------
+        NotFittedError
+            If no row was learned yet.
+        ValueError
+            If the rows are not valid.
+        """
+        check_is_fitted(self)
+        encoding, rows = self._encoding, self._read(X, reset=False)
+        if rows.new_kinds:
+            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        stacked = encoding.stack(rows.columns)
+        flags = encoding.input_flags(get_engine(current_engine()), stacked)
+        return {
+            name: dict(zip(MEASURES, flags[:, :, j], strict=True))
+            for j, name in enumerate(encoding.names_counted)
+        }
 
     # How it is done.
 

@@ -402,6 +402,8 @@ class TableTransformer(TableReader):
         yield "the number of columns is bounded", self.n_features_in_ <= MAX_COLUMNS
         yield "kinds are names of kinds", {*self.kinds_.values()} <= {*KINDS, None}
         yield "the state is an encoding", type(self._encoding) is Encoding
+        n_counted = self._encoding.counts.n_rows
+        yield "all rows are counted", n_counted == self.n_samples_seen_
         late = self._encoding.late
         yield "late columns have kinds", late.items() <= self.kinds_.items()
         has_kinds = self._encoding.first_kinds == self._first_kinds

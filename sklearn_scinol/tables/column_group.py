@@ -27,6 +27,7 @@ class Hashed(NamedTuple):
     keys: np.ndarray  # uint64, (n_keys,)
     rows: np.ndarray  # the row of each key, in ascending order but for pairs of words
     get_names: Callable  # gives the names of the keys at some places, as Strings
+    column: str | None = None  # of categories
 
 
 class Encoded(NamedTuple):

@@ -298,7 +298,7 @@ class Categories(ColumnGroup):
             rows = np.flatnonzero(codes[:, j] < 0)
             others = keys_of_values(engine, self.names[j], keys[rows, j])
             get_names = _prefixed(self.names[j], texts, j * n + rows)
-            hashed.append(Hashed(others, rows, get_names))
+            hashed.append(Hashed(others, rows, get_names, self.names[j]))
 
         def get_keys(j):
             def name_of(row):

@@ -12,6 +12,15 @@ from ..transforms.placement import Moves
 from .column_group import Hashed, key_of_text, keys_of_values
 from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
+from .inputs import (
+    CHANGED_TYPE,
+    MEASURES,
+    MISSING,
+    OUT_OF_RANGE,
+    UNSEEN,
+    InputCounts,
+    rows_of_new,
+)
 from .kinds import KINDS
 from .row_encoder import forget_row_encoder
 from .strings import Strings, unique
@@ -55,6 +64,8 @@ class Encoding(Part):
         The column for missing values of each late column.
     value_columns : ndarray of int
         The columns of the values of all groups, one after the other.
+    names_counted : list of str
+        Columns of the table, in the order of `counts`, an :class:`InputCounts`.
     """
 
     def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
@@ -73,6 +84,9 @@ class Encoding(Part):
         self.missing = start + before + self.room * np.arange(len(self.late))
         self.n_named_columns = start + self.room * len(self.late)
         self.hashed = HashedColumns(n_hashed)
+        early = [name for group in self.groups for name in group.names]
+        self.names_counted = [*early, *self.late]
+        self.counts = InputCounts(len(self.names_counted))
         self._group_late(0)
 
     def _room_of_any_kind(self):
@@ -169,10 +183,54 @@ class Encoding(Part):
         If `learns`, each row is learned before it is encoded; else each is encoded as
         if it came next.
         """
-        return [
-            group.encode(engine, columns, learns)
-            for group, columns in zip(self.groups, stacked, strict=True)
-        ]
+        if learns:
+            self.counts.n_rows += len(stacked[0].is_missing)
+        encoded = []
+        for group, columns in zip(self.groups, stacked, strict=True):
+            is_category = learns and type(group) is Categories
+            n_before = group.vocabulary.slots.n_used.copy() if is_category else None
+            encoded.append(group.encode(engine, columns, learns))
+            if learns:
+                self._count(group, columns, encoded[-1].codes, n_before)
+        return encoded
+
+    def counted(self, group):
+        """Return the places of a group's columns in the counts."""
+        return [self.names_counted.index(name) for name in group.names]
+
+    def _count(self, group, columns, codes, n_before):
+        """Count what is missing, new or out of range in rows that were learned."""
+        places, counts = np.array(self.counted(group)), self.counts
+        counts.add(MISSING, places, columns.is_missing)
+        if type(group) is Numbers:
+            counts.add_numbers(places, columns.values)
+        if type(group) is Categories:
+            counts.add_texts(places, columns.values, columns.is_missing)
+            for j in np.flatnonzero(group.vocabulary.slots.n_used > n_before):
+                slots = codes[:, j] - group.starts()[j] - 1
+                new = rows_of_new(slots, n_before[j], len(codes))
+                counts.add(UNSEEN, places[j : j + 1], new)
+
+    def input_flags(self, engine, stacked):
+        """Return what `counts` would count of each row if it came next, by measure."""
+        n_rows = len(stacked[0].is_missing)
+        flags = np.zeros((len(MEASURES), n_rows, len(self.names_counted)), bool)
+        groups = self.encode_groups(engine, stacked, learns=False)
+        for group, columns, encoded in zip(self.groups, stacked, groups, strict=True):
+            places, counts = self.counted(group), self.counts
+            flags[MISSING][:, places] = columns.is_missing
+            if type(group) is Numbers:
+                is_out = counts.is_out_of_range(places, columns.values)
+                flags[OUT_OF_RANGE][:, places] = is_out
+            if type(group) is Categories:
+                has_changed = counts.has_changed_type(places, *columns)
+                flags[CHANGED_TYPE][:, places] = has_changed
+                slots = encoded.codes - group.starts() - 1
+                flags[UNSEEN][:, places] = slots >= group.vocabulary.slots.n_used
+                for each in encoded.hashed:
+                    place = self.names_counted.index(each.column)
+                    flags[UNSEEN][each.rows, place] = self.hashed.are_new(each.keys)
+        return flags
 
     def combine(self, engine, groups):
         """Combine the encoded columns of interactions; return a list of Hashed."""
@@ -237,7 +295,14 @@ class Encoding(Part):
         keys = keys[order]
         places = self.hashed.places(keys)
         if learns:
-            self.hashed.remember(engine, places, keys, get_names)
+            new = order[self.hashed.remember(engine, places, keys, get_names)]
+            sources = np.searchsorted(starts, new, side="right") - 1
+            for source in np.unique(sources):
+                if (name := hashed[source].column) is not None:
+                    flags = np.zeros((n_rows, 1), bool)
+                    flags[rows[new[sources == source]]] = True
+                    place = [self.names_counted.index(name)]
+                    self.counts.add(UNSEEN, place, flags)
         indptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
         return places, indptr
@@ -287,6 +352,7 @@ class Encoding(Part):
         """Merge encodings of equal kinds into this one, before its first row."""
         for number, group in enumerate(self.groups):
             group.merge(shards.map(lambda each, number=number: each.groups[number]))
+        self.counts = InputCounts.merged(shards.map(lambda each: each.counts))
         for encoding in shards:
             self._check_interactions(encoding)
         for encoding in shards:
@@ -349,6 +415,8 @@ class Encoding(Part):
             places = np.array_equal(group.places, expected.places)
             yield f"{name} has its places", places
         yield from same_structure(self.hashed, fresh.hashed, "the hashed columns")
+        yield from same_structure(self.counts, fresh.counts, "the counts of inputs")
+        yield "columns are counted", self.names_counted == fresh.names_counted
         for together in self.interactions:
             yield "combined columns exist", first[0].keys() >= {*together}
 

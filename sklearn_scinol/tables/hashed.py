@@ -34,10 +34,16 @@ class HashedColumns(Part):
         """Return the columns of keys."""
         return place(keys, np.uint64(self.n_columns)).astype(np.int32)
 
+    def are_new(self, keys):
+        """Return a mask of the keys that would be remembered."""
+        places = self.places(keys)
+        return (self.second[places] == 0) & (self.first[places] != keys)
+
     def remember(self, engine, places, keys, get_names):
         """Remember the names of keys that are the first or second ones of their column.
 
         Places are columns, or -1. `get_names` gives the names of some of the keys.
+        Return the numbers of the keys that are remembered.
         """
         new = engine.mark_places(Marks(self.first, self.second), places, keys)
         if new.size:
@@ -47,6 +53,7 @@ class HashedColumns(Part):
             if sizes[0] >= 2 * sizes[1]:
                 break
             self.remembered[-2:] = [_concatenate(self.remembered[-2:])]
+        return new
 
     def names(self):
         """Return names of each column's first keys: a dict of lists."""

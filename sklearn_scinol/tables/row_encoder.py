@@ -18,6 +18,7 @@ from .._state import checkpoint, make_writable
 from ..transforms.units import MAX_IN_UNITS
 from .column_group import keys_of_values
 from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
+from .inputs import CHANGED_TYPE, MISSING, OUT_OF_RANGE, UNSEEN, looks_like_number
 from .kinds import parse_boolean, parse_number, parse_text
 from .strings import Strings
 
@@ -73,8 +74,12 @@ class RowEncoder:
         self._names, self._engine = {*names}, engine
         self._hashed, self._n_named = encoding.hashed, encoding.n_named_columns
         self.n_columns = encoding.n_columns
-        self._parts = [PARTS[type(each)](each, engine) for each in encoding.groups]
+        self._parts = [
+            PARTS[type(each)](each, engine, encoding.counts, encoding.counted(each))
+            for each in encoding.groups
+        ]
         self._arrays = [array for part in self._parts for array in part.changed]
+        self._counts = encoding.counts
         self._others = [
             group for group in encoding.groups if PARTS[type(group)] is OthersOfRow
         ]
@@ -86,9 +91,10 @@ class RowEncoder:
         """Read a dict for `encode`; None if it must be encoded as a chunk."""
         if not row.keys() <= self._names:
             return None
-        new = []
+        new, events = [], []
         try:
-            return [part.read(row, learns, new) for part in self._parts], new
+            parts = [part.read(row, learns, new, events) for part in self._parts]
+            return parts, new, events
         except (NeedsChunk, TypeError, ValueError, OverflowError):
             return None
 
@@ -102,17 +108,23 @@ class RowEncoder:
         indices : ndarray of int32
         values : ndarray of float64
         """
-        of_parts, new = read
+        of_parts, new, events = read
         learns = rollbacks is not None
         if learns:
             rollbacks += [checkpoint(group) for group in self._others]
             before = [array.copy() for array in self._arrays]
-            rollbacks.append(partial(_copy_back, self._arrays, before))
+            n_rows = self._counts.n_rows
+            back = partial(_copy_back, self._arrays, before, self._counts, n_rows)
+            rollbacks.append(back)
+            self._counts.n_rows = n_rows + 1
         values, codes = [], []
         for part, of_part in zip(self._parts, of_parts, strict=True):
             part.encode(of_part, learns, values, codes)
         if new:
-            codes += self._columns_of(new, rollbacks)
+            codes += self._columns_of(new, events, rollbacks)
+        if learns and events:
+            rollbacks.append(checkpoint(self._counts))
+            self._counts.add_row(events)
         codes = sorted({*codes})
         pairs = zip(self._value_columns, values, strict=True)
         if self._is_late:
@@ -160,7 +172,7 @@ class RowEncoder:
             self._dense_columns = dense.columns(self._groups)
         return self._dense_columns
 
-    def _columns_of(self, new, rollbacks):
+    def _columns_of(self, new, events, rollbacks):
         """Return the columns of new texts; remember these if there are `rollbacks`."""
         names = [each.part.names[each.j] for each in new]
         keys = np.concatenate(
@@ -179,14 +191,16 @@ class RowEncoder:
             return Strings.encode(texts[k] for k in numbers)
 
         rollbacks += [checkpoint(self._hashed), partial(_forget, new)]
-        self._hashed.remember(self._engine, places, keys, get_names)
+        unseen = self._hashed.remember(self._engine, places, keys, get_names)
+        events += [(UNSEEN, new[k].part.counted[new[k].j], None) for k in unseen]
         for each, column in zip(new, columns, strict=True):
             each.part.keep(each.j, each.text, column)
         return columns
 
 
-def _copy_back(arrays, before):
-    """Give arrays the values that they had before."""
+def _copy_back(arrays, before, counts, n_rows):
+    """Give arrays and a number of rows the values that they had before."""
+    counts.n_rows = n_rows
     for array, values in zip(arrays, before, strict=True):
         array[:] = values
 
@@ -236,9 +250,10 @@ class NumbersOfRow:
         What learning a row changes.
     """
 
-    def __init__(self, group, engine):
+    def __init__(self, group, engine, counts, counted):
         self._group, self._slots = group, KnownSlots(group.vocabulary)
         self._slot_of = [{} for _ in group.names]
+        self._counts, self._counted, self._limits = counts, counted, None
         self._columns, self._state, self._all_seen = [], None, False
         standard = group.standard
         make_writable(standard)
@@ -266,7 +281,7 @@ class NumbersOfRow:
             columns.append((name, edges, starts[j], slot_of if is_open else None))
         return columns
 
-    def read(self, row, learns, new):
+    def read(self, row, learns, new, events):
         """Return the numbers of a row, their codes, and which are missing."""
         group, slots = self._group, self._slots
         units = group.standard.units
@@ -275,18 +290,23 @@ class NumbersOfRow:
         state = slots.update()
         if state is not self._state:
             self._columns, self._state = self._look_up(), state
+        if self._counts.limits is not self._limits:
+            self._limits = self._counts.limits
+            self._low, self._high = self._limits[:, self._counted].tolist()
+        low, high = self._low, self._high
         numbers, codes, own, missing = [], [], [], []
         for j, (name, edges, first, slot_of) in enumerate(self._columns):
             x = row.get(name)
-            if type(x) is not float:
-                x = parse_number(x)
-                if x is None:
-                    x = nan
+            if type(x) is not float and (x := parse_number(x)) is None:
+                x = nan
             numbers.append(x)
             if x != x:
                 missing.append(j)
                 codes.append(first + group.missing_code)
+                events.append((MISSING, self._counted[j], None))
                 continue
+            if not low[j] <= x <= high[j]:
+                events.append((OUT_OF_RANGE, self._counted[j], x))
             if not -MAX_IN_UNITS < x < MAX_IN_UNITS:
                 raise NeedsChunk
             if edges is not None:
@@ -333,17 +353,22 @@ class NumbersOfRow:
 class CategoriesOfRow:
     """Encodes the categories of a row."""
 
-    def __init__(self, group, engine):
+    def __init__(self, group, engine, counts, counted):
         self._group, self._engine = group, engine
         self.names, self._slots = group.names, KnownSlots(group.vocabulary)
+        self.counted, self._counts, self._types = counted, counts, None
         self.changed = (group.vocabulary.slots.n_seen,)
         self.column_of = [{} for _ in group.names]
         self._key_of = [{} for _ in group.names]
         self._starts = group.starts().tolist()
 
-    def read(self, row, learns, new):
+    def read(self, row, learns, new, events):
         """Return the codes of a row, which values are missing, and its texts."""
         self._slots.update()
+        if self._counts.types is not self._types:
+            self._types = self._counts.types
+            self._is_number = self._types[self.counted].tolist()
+        is_number = self._is_number
         codes, missing, texts = [], [], []
         for j, name in enumerate(self.names):
             text = row.get(name)
@@ -353,7 +378,10 @@ class CategoriesOfRow:
             if text is None:
                 codes.append(self._starts[j])
                 missing.append(j)
+                events.append((MISSING, self.counted[j], None))
                 continue
+            if (is_one := looks_like_number(text)) != is_number[j]:
+                events.append((CHANGED_TYPE, self.counted[j], is_one))
             column = self.column_of[j].get(text)
             if column is None:
                 column = self._find(j, text, learns, new)
@@ -419,14 +447,17 @@ class BooleansOfRow:
 
     changed = ()
 
-    def __init__(self, group, engine):
-        self._columns = [*zip(group.names, group.starts().tolist(), strict=True)]
+    def __init__(self, group, engine, counts, counted):
+        starts = group.starts().tolist()
+        self._columns = [*zip(group.names, starts, counted, strict=True)]
 
-    def read(self, row, learns, new):
+    def read(self, row, learns, new, events):
         """Return the codes of a row, and its values."""
         codes, values = [], []
-        for name, first in self._columns:
+        for name, first, place in self._columns:
             value = parse_boolean(row.get(name))
+            if value is None:
+                events.append((MISSING, place, None))
             if value is not False:
                 codes.append(first if value else first + Booleans.missing_code)
             values.append(value)
@@ -448,12 +479,15 @@ class OthersOfRow:
 
     changed = ()
 
-    def __init__(self, group, engine):
-        self._group, self._engine = group, engine
+    def __init__(self, group, engine, counts, counted):
+        self._group, self._engine, self._counted = group, engine, counted
 
-    def read(self, row, learns, new):
+    def read(self, row, learns, new, events):
         """Stack the values of a row."""
-        return self._group.stack_row(row)
+        read = self._group.stack_row(row)
+        missing = np.flatnonzero(read.is_missing[0])
+        events += [(MISSING, self._counted[j], None) for j in missing]
+        return read
 
     def read_dense(self, read, numbers, keys):
         """Add numbers and keys of the row encoded last; return how many are missing."""
