@@ -16,7 +16,7 @@ import os
 import re
 import signal
 import threading
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,6 @@ from sklearn.base import is_regressor
 import sklearn_scinol
 
 from .. import OnlineConformalRegressor
-from ..engines.clock import learning_time
 from ..estimators.regressor import with_quantiles
 from ..evaluation.arrivals import Arrivals
 from ..evaluation.monitor import LossMonitor
@@ -59,6 +58,14 @@ from .common import (
     read_first,
     standard_input,
 )
+from .report import (
+    REPORT_HELP,
+    Report,
+    check_report,
+    print_report,
+    shares_by_column,
+    write_report,
+)
 from .saving import (
     Saver,
     how_to_go_on,
@@ -68,7 +75,7 @@ from .saving import (
     start_at,
     valid,
 )
-from .scores import RunningTable, print_scores, score_test
+from .scores import RunningTable, score_test
 
 #: Beginning of the names of classifier and regressor of each family.
 FAMILIES = {
@@ -126,7 +133,8 @@ def add_arguments(parser):
         help="column with the times at which labels were known, instead of --delay; "
         "the model does not see it",
     )
-    add("-q", "--quiet", action="store_true", help="print the scores only")
+    add("--report", metavar="FILE", help=REPORT_HELP)
+    add("-q", "--quiet", action="store_true", help="print the final report only")
     group = parser.add_argument_group("model")
     group.add_argument("--model", metavar="FILE", help="where to save the model")
     group.add_argument(
@@ -279,10 +287,11 @@ def run(arguments):
     if arguments.from_start and not arguments.resume:
         arguments.error("--from-start needs --resume")
     with standard_input(arguments):
+        files = find_files([*arguments.paths, *arguments.test_file])
+        check_report(arguments.report, files)
         if arguments.model:
             check_can_save(arguments.model)
-            files = [*arguments.paths, *arguments.test_file]
-            check_not_read(arguments.model, find_files(files))
+            check_not_read(arguments.model, files)
         arrivals = _arrivals(arguments)
         learning = open_learning(arguments, roles_of(arguments, arrivals))
         learner = ProgressiveEstimator(
@@ -290,21 +299,23 @@ def run(arguments):
         )
         monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
         table = RunningTable(learner, arguments.quiet, monitor, arrivals)
-        _learn(arguments, learning, table)
+        report = _learn(arguments, learning, table)
         if arguments.test_file:
-            _test(arguments, learning, learner)
+            report["test"] = _test(arguments, learning, learner)
+        write_report(arguments.report, report)
 
 
 def _test(arguments, learning, learner):
-    """Score the model on rows that it does not learn, and print the scores."""
+    """Score the model on rows that it does not learn; print and return the report."""
     model, facts = learning.model, learning.facts
     known = known_columns(model, arguments.target)
     stream = _open(arguments, model, arguments.test_file, known, facts)
-    start = learning_time()
-    result = score_test(learner, stream, arguments.label_time)
+    report = Report("predicted")
+    chunks = (chunk.rows for chunk in report.chunks(stream) if chunk.rows is not None)
+    result = score_test(learner, chunks, arguments.label_time)
     print_line()
     print_line(f"{', '.join(arguments.test_file)}, not learned:")
-    print_scores(result, stream, learning_time() - start)
+    return print_report(report.finish(result=result), int(result["n_samples"][-1]))
 
 
 def _arrivals(arguments):
@@ -370,26 +381,28 @@ def _roles(arguments):
 
 
 def _learn(arguments, learning, table):
-    """Learn all chunks; print scores and save the model, also if it ends early."""
+    """Learn all chunks; print a report and save the model, also if it ends early."""
     stream, progress = learning.stream, learning.progress
     place = _Place(progress["position"])
     files = names_of(arguments, stream.files)
     facts = learning.facts | {"files": files, "sizes": [*map(_size, stream.files)]}
+    report = Report("learned")
     if place.position is not None:
         with valid(arguments.resume):
+            report = Report("learned", *progress["report"])
             table.restore(progress["table"])
             start_at(stream, progress)
 
     def describe():
-        return _progress(facts, place.position, stream, table)
+        return _progress(facts, place.position, stream, table, report)
 
     saver = Saver(arguments.model, arguments.save_every, learning.model, describe)
     if arguments.resume == arguments.model:
         saver.position = place.position
-    n_before, start, is_complete = table.n_added, learning_time(), False
+    is_complete = False
     try:
         with _termination():
-            _learn_chunks(stream, table, place, saver)
+            _learn_chunks(stream, table, place, saver, report)
             with _delayed_interruption(), place.moving():
                 table.learn_rest()
                 place.position = None
@@ -407,13 +420,15 @@ def _learn(arguments, learning, table):
             )
         raise
     finally:
-        seconds = learning_time() - start
         try:
             if is_complete:
                 saver.finish()
         finally:
             if is_complete or table.n_added:
-                print_scores(table.finish(), stream, seconds, n_before)
+                columns = shares_by_column(learning.model)
+                found = report.finish(columns, table.finish())
+                print_report(found, table.n_added)
+    return found
 
 
 def _size(path):
@@ -434,23 +449,22 @@ class _Place:
         self.is_known = True
 
 
-def _learn_chunks(stream, table, place, saver):
+def _learn_chunks(stream, table, place, saver, report):
     """Learn all chunks of a stream, and save in between."""
     is_empty = place.position is None
-    with closing(stream._chunks()) as chunks:
-        for chunk in chunks:
-            is_empty &= chunk.rows is None
-            with _delayed_interruption():
-                with place.moving():
-                    if chunk.rows is not None:
-                        table.learn(*chunk.rows)
-                    place.position = tuple(chunk.end)
-                saver.add(sum(span.n_rows for span in chunk.spans))
+    for chunk in report.chunks(stream):
+        is_empty &= chunk.rows is None
+        with _delayed_interruption():
+            with place.moving():
+                if chunk.rows is not None:
+                    table.learn(*chunk.rows)
+                place.position = tuple(chunk.end)
+            saver.add(sum(span.n_rows for span in chunk.spans))
     if is_empty:
         raise no_rows(stream)
 
 
-def _progress(facts, position, stream, table):
+def _progress(facts, position, stream, table, report):
     """Return what is saved with the model, as plain data."""
     if position is None:
         return {"position": None, "names": facts["names"]}
@@ -458,6 +472,7 @@ def _progress(facts, position, stream, table):
         "position": position,
         "n_bad_rows": stream.n_bad_rows,
         "bad_rows": [tuple(vars(each).values()) for each in stream.bad_rows],
+        "report": report.state(),
         "table": table.state(),
     }
 

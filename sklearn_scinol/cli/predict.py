@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline
 from .._files import replacing
 from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
+from ..tables.inputs import MEASURES
 from .common import (
     FILES_HELP,
     add_output,
@@ -32,6 +33,14 @@ from .common import (
     open_stream,
     print_line,
     standard_input,
+)
+from .report import (
+    REPORT_HELP,
+    Report,
+    check_report,
+    print_report,
+    sums_by_column,
+    write_report,
 )
 
 #: Names of the columns with predictions, numbers of rows, and reasons.
@@ -64,6 +73,7 @@ def add_arguments(parser):
         action="store_true",
         help="also write why a row has no prediction, with --on-bad-row skip or warn",
     )
+    add("--report", metavar="FILE", help=REPORT_HELP)
     add_reading(parser)
 
 
@@ -72,10 +82,11 @@ def run(arguments):
     with standard_input(arguments):
         files = find_files(arguments.paths)
         check_not_read(arguments.output, [*files, arguments.model])
+        check_report(arguments.report, [*files, arguments.model])
         model, progress = load_with_progress(arguments.model)
         if arguments.proba and not hasattr(model, "predict_proba"):
             raise ValueError(f"The model of {arguments.model} has no probabilities.")
-        lines = _Lines(arguments, model, files)
+        lines, report = _Lines(arguments, model, files), Report("predicted")
         known = known_columns(model)
         names = (progress or {}).get("names")
         stream = open_stream(
@@ -88,8 +99,12 @@ def run(arguments):
         with _output(arguments.output) as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(map(lines.cell, lines.header))
-            for chunk in stream._chunks():
+            for chunk in report.chunks(stream):
                 writer.writerows(lines.of(chunk, stream, known["columns"]))
+    found = report.finish(lines.shares_by_column())
+    write_report(arguments.report, found)
+    if arguments.output:  # else standard output has the lines
+        print_report(found)
     if stream.n_bad_rows:
         print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
@@ -116,6 +131,7 @@ class _Lines:
             self.names = [PREDICTION, *_names_of_ends(model)]
         else:
             self.names = [PREDICTION]
+        self.n_rows, self.sums = 0, {}
         numbers = [FILE] * (len(files) > 1) + [ROW] if arguments.row_number else []
         self.header = [*numbers, *arguments.keep, *self.names]
         self.header += [REASON] * arguments.reason
@@ -128,7 +144,12 @@ class _Lines:
         predicted = kept = iter(())
         if (X := chunk.rows) is not None:
             kept = _kept(X, self.arguments.keep)
-            predicted = self._predictions(X if columns is None else X.select(columns))
+            X = X if columns is None else X.select(columns)
+            predicted = self._predictions(X)
+            if self.arguments.report:
+                self.n_rows += len(X)
+                for name, sums in sums_by_column(self.model, X).items():
+                    self.sums[name] = self.sums.get(name, 0 * sums) + sums
         bad = dict(zip(chunk.places, chunk.bad, strict=True))
         for place, number in enumerate(self._numbers(chunk.spans)):
             if (row := bad.get(place)) is None:
@@ -139,6 +160,15 @@ class _Lines:
                 line, reason = [*line, *[""] * len(self.names)], row.reason
             line = [*number, *line, *[reason] * self.arguments.reason]
             yield map(self.cell, line)
+
+    def shares_by_column(self):
+        """Return shares of what the model has not seen, or None if not reported."""
+        if not self.n_rows:
+            return None
+        return {
+            name: dict(zip(MEASURES, (sums / self.n_rows).tolist(), strict=True))
+            for name, sums in self.sums.items()
+        }
 
     def _numbers(self, spans):
         for span in spans:

@@ -180,24 +180,6 @@ def score_test(learner, chunks, label_time=None):
     return running.finish()
 
 
-def print_scores(result, stream, seconds, n_before=0):
-    """Print the final scores that :meth:`RunningScores.finish` returns.
-
-    Of the rows, `n_before` took their time before.
-    """
-    n_rows = int(result["n_samples"][-1])
-    lines = {"rows": f"{n_rows:,}"}
-    if stream.n_bad_rows:
-        lines["bad rows left out"] = f"{stream.n_bad_rows:,}"
-    for name, score in result["scores"].items():
-        lines[NAMES[name]] = f"{-score if name.startswith('neg_') else score:.6g}"
-    if result["alarms"] is not None:
-        lines["alarms"] = f"{len(result['alarms']):,}"
-    lines["rows per second"] = f"{(n_rows - n_before) / seconds:,.0f}"
-    for name, value in lines.items():
-        print_line(f"{name:20}{value:>14}")
-
-
 def _name_of_loss(name):
     return "wrong labels" if name == "accuracy" else NAMES[name]
 

@@ -1,5 +1,7 @@
 """Fixtures of the command line."""
 
+import re
+
 import pytest
 
 from sklearn_scinol.cli import main
@@ -22,3 +24,18 @@ def run(capsys):
         return main(list(map(str, argv))), *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def fails(run):
+    """Run a command that fails; the sentence it says, after what it printed."""
+
+    def fails(*argv, status=1, words):
+        found, out, err = run(*argv)
+        assert found == status, err
+        assert err.count("\n") == 1
+        assert err.endswith((".\n", ".)\n"))
+        assert re.search(words, err), err
+        return out
+
+    return fails

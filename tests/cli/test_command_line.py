@@ -71,21 +71,6 @@ def works(run):
     return works
 
 
-@pytest.fixture
-def fails(run):
-    """Run a command that fails; the sentence it says, after what it printed."""
-
-    def fails(*argv, status=1, words):
-        found, out, err = run(*argv)
-        assert found == status, err
-        assert err.count("\n") == 1
-        assert err.endswith((".\n", ".)\n"))
-        assert re.search(words, err), err
-        return out
-
-    return fails
-
-
 def write(name="data.csv", rows=slice(None), late_class=None):
     """Numbers, categories and gaps, a class, an amount and a weight."""
     random = np.random.default_rng(0)
@@ -164,7 +149,7 @@ def test_table_and_scores_are_those_of_progressive_validation(works, options):
     for name, metric in ("log loss", "neg_log_loss"), ("accuracy", "accuracy"):
         expected = abs(result.scores[metric])
         assert score_in(out, name) == pytest.approx(expected, rel=1e-5)
-    assert score_in(out, "rows per second") > 0
+    assert score_in(out, "rows learned per second") > 0
     quiet = works("learn", "data.csv", *CLASSES, *options, "--quiet")
     assert not table_in(quiet)
     assert score_in(quiet, "log loss") == score_in(out, "log loss")
@@ -596,9 +581,9 @@ def test_predict(run, works, model):
     pa_csv.write_csv(bare, "bare.csv")
     options = "predict", "bare.csv", "--model", "m.skops", "--chunk-rows", 7
     assert run(*options) == (0, out, "")
-    assert run(*options, "--output", "said.csv") == (0, "", "")
+    assert run(*options, "--output", "said.csv")[::2] == (0, "")
     assert Path("said.csv").read_text() == out
-    assert run(*options, "--output", "/dev/null") == (0, "", "")
+    assert run(*options, "--output", "/dev/null")[::2] == (0, "")
     assert not Path("/dev/null").is_file()
 
 

@@ -1,6 +1,7 @@
 """Learning that is stopped goes on where it was, to the last bit."""
 
 import gzip
+import json
 import os
 import re
 import shlex
@@ -131,9 +132,15 @@ def learn_and_kill(run, argv, kills, capsys):
 
 
 def final_scores(out):
-    """The lines of scores, but for the speed."""
+    """The lines of the report, but for the speed."""
     lines = re.findall(r"^([a-zR][\w ]+?) +([\d.,e+-]+)$", out, re.M)
-    return [line for line in lines if line[0] != "rows per second"]
+    return [line for line in lines if "per second" not in line[0]]
+
+
+def report_of(path):
+    """All of a report but times."""
+    report = json.loads(Path(path).read_text())
+    return {name: report[name] for name in report if "second" not in name}
 
 
 def assert_same_model(path, other):
@@ -148,12 +155,13 @@ def check(run, capsys):
 
 
 def _check(run, capsys, argv, kills=(1, 2, 3)):
-    status, out, _ = run(*argv, "--model", "whole.skops")
+    status, out, _ = run(*argv, "--model", "whole.skops", "--report", "whole.json")
     assert status == 0
-    resumed = learn_and_kill(run, argv, kills, capsys)
+    resumed = learn_and_kill(run, [*argv, "--report", "r.json"], kills, capsys)
     assert "Going on after row" in resumed
     assert final_scores(resumed) == final_scores(out) != []
     assert_same_model("m.skops", "whole.skops")
+    assert report_of("r.json") == report_of("whole.json")
     _, progress = load_with_progress("m.skops")
     assert progress["position"] is None
 
