@@ -35,6 +35,12 @@ class Metrics:
                 "failing": "Whether the last try to save or log failed.",
             }.items()
         }
+        self.inputs = Gauge(
+            "payments_input_share",
+            "Share of the latest 1,024 to 2,047 rows with such an input.",
+            ["column", "what"],
+            **own,
+        )
 
     def watch(self, app):
         """Return an application that counts requests of another, and their times."""
@@ -71,6 +77,12 @@ class Metrics:
                 "last_saved_seconds": payments.last_saved,
                 "failing": payments.last_error is not None,
             }
+            inputs = getattr(payments.model, "input_report_", {})  # of a fitted model
         for name, value in values.items():
             self.gauges[name].set(value)
+        for column, shares in inputs.items():
+            for what, share in shares.items():
+                if what.endswith("_lately"):
+                    of_column = self.inputs.labels(column, what.removesuffix("_lately"))
+                    of_column.set(share)
         return generate_latest(self.registry)

@@ -3,7 +3,8 @@
 Lines are in the order of the rows. With --on-bad-row skip or warn, a row that cannot be
 read has empty cells, and --reason tells why. A model that learned with
 --confidence-level also writes the ends of its intervals. Columns are found by their
-names, and others that the files of `learn` had, such as the target, are ignored.
+names, and others that the files of `learn` had, such as the target, are ignored. With
+--output, a report is printed in the end.
 """
 
 import csv

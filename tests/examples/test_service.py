@@ -308,7 +308,8 @@ def test_metrics(service):
     assert found["payments_loss_count",] == 18
     assert found["payments_loss_sum",] > 0.0
     assert found["payments_alarms",] == found["payments_failing",] == 0
-    assert ("payments_input", "shop", "kind") not in found
+    share = held.model.input_report_["shop"]["unseen_lately"]
+    assert found["payments_input_share", "shop", "unseen"] == share > 0
 
 
 def test_where_nothing_can_be_written(service, tmp_path, monkeypatch):
