@@ -512,7 +512,7 @@ class Clock(Part):
         if self.kind == "row":
             next_row = 0.0 if np.isnan(last) else last + 1.0
             times = next_row + (np.arange(n) if learns else np.zeros(n))
-        times = np.fmax(last, times.clip(-MAX_VALUE, MAX_VALUE))
+        times = np.fmax(last, np.minimum(np.maximum(times, -MAX_VALUE), MAX_VALUE))
         if learns:
             if n > 1:
                 times = np.fmax.accumulate(times)
@@ -520,7 +520,9 @@ class Clock(Part):
         if self.kind != "number":
             return times, UNITS[self.kind].repeat(n)
         if learns:
-            return times, self._learn_units(np.diff(times, prepend=last))
+            gaps = times - last
+            gaps[1:] = times[1:] - times[:-1]
+            return times, self._learn_units(gaps)
         return times, self._units_with(times - last)
 
     def _learn_units(self, gaps):
