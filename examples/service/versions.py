@@ -1,6 +1,7 @@
 """Versions of what a process has in memory, and a log of what came after each."""
 
 import errno
+import fcntl
 import json
 import logging
 import os
@@ -23,6 +24,13 @@ class Versions:
 
     def __init__(self, folder):
         self.folder = Path(folder)
+        self.lock = os.open(self.folder / "lock", os.O_CREAT | os.O_WRONLY)
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(self.lock)
+            message = f"Another process uses {self.folder}: choose another folder."
+            raise RuntimeError(message) from error
         numbers = [*self._numbers("model-*"), *self._numbers("log-*")]
         self.number = max(numbers, default=0)
         self.log, self.size, self.error = None, 0, None
@@ -63,7 +71,7 @@ class Versions:
         """Begin the log of a new version, which :meth:`save` has to save."""
         path = self._path("log", self.number + 1)
         log = path.open("xb", buffering=0)
-        self.close()
+        self._close_log()
         self.log, self.size, self.number = log, 0, self.number + 1
 
     def save(self, model, rest):
@@ -81,6 +89,11 @@ class Versions:
                     self._path(kind, number).unlink()
 
     def close(self):
+        """Write the log to the disk, and leave the folder to others."""
+        self._close_log()
+        os.close(self.lock)
+
+    def _close_log(self):
         if self.log:
             os.fsync(self.log.fileno())
             self.log.close()

@@ -189,7 +189,7 @@ def test_after_a_crash(damage, service, tmp_path, caplog):
         again.save()
     versions = sorted(path.name for path in tmp_path.glob("model-*"))
     assert versions == [f"model-0000000{k}.skops" for k in (5, 6, 7)]
-    assert len([*tmp_path.iterdir()]) == 9
+    assert len([*tmp_path.iterdir()]) == 10  # with that of the lock
     again.close()
 
 
@@ -331,7 +331,16 @@ def test_where_nothing_can_be_written(service, tmp_path, monkeypatch):
         held.predict({"1": payments(1)[0][0]})
     assert "No space" in held.health()["last_error"]
     assert len(held.late) == log.seek(0, 2) == 0
-    log.close()
+    full.log = log
+    full.close()
+
+
+def test_a_folder_is_of_one_process(service, tmp_path):
+    held = service.Payments(tmp_path, service.new_model)
+    with pytest.raises(RuntimeError, match="Another process uses"):
+        service.Payments(tmp_path, service.new_model)
+    held.close()
+    service.Payments(tmp_path, service.new_model).close()
 
 
 def test_requests_of_the_page(service):
