@@ -21,8 +21,11 @@ REPORT_HELP = (
     "another type in each column, and rates as JSON"
 )
 
-#: Maximum number of reasons that are told apart, and of columns that are printed.
-MAX_REASONS, MAX_COLUMNS = 100, 20
+#: Maximum number of reasons that are told apart.
+MAX_REASONS = 100
+
+#: Maximum number of columns that are printed, and the least share of any of their rows.
+MAX_COLUMNS, MIN_SHARE = 10, 0.01
 
 #: A bad value at the beginning of a reason: it is left out, to count reasons.
 VALUE = re.compile(r"^has .*?(?=( in column .*)?, which )")
@@ -166,9 +169,9 @@ def print_report(report, n_scored=None):
 
 
 def _print_columns(columns):
-    """Print shares of the columns that have any, the largest first."""
+    """Print shares of the columns where one is not small, the largest first."""
     shares = {name: [*each.values()][:4] for name, each in columns.items()}
-    named = [name for name in shares if any(shares[name])]
+    named = [name for name in shares if max(shares[name]) >= MIN_SHARE]
     named.sort(key=lambda name: -max(shares[name]))
     if named:
         names = "missing", "unseen", "out of range", "other type"
