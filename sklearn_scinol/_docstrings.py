@@ -13,6 +13,9 @@ Class = TypeVar("Class", bound=type)
 # Modules of public classes, as their pages name them.
 PUBLIC_MODULES = "", ".baselines", ".evaluation", ".preprocessing", ".pipeline"
 
+# Sections of docstrings, in numpydoc's order.
+SECTIONS = "Parameters", "Attributes", "See Also", "Notes", "References", "Examples"
+
 
 class LinkedToPages:
     """HTML representations with a link to the page of the class, if it has an address.
@@ -40,15 +43,20 @@ class LinkedToPages:
 
 
 def inherit_descriptions(cls: Class) -> Class:
-    """Complete a class's docstring by what its bases say of parameters and attributes.
+    """Complete a class's docstring by what its bases say.
 
-    Of the parameters, those of the signature, in its order and with its defaults. What
-    several classes describe is taken from the first of them in `__mro__`. Names of the
-    losses that the class takes are put in for ``%(losses)s``.
+    Of parameters and attributes, those that the class has, parameters in the order of
+    the signature and with its defaults. Other sections are taken whole where the class
+    has none of its own; "Description" is put after its first line. What several classes
+    say is taken from the first of them in `__mro__`. Names of the losses that the class
+    takes are put in for ``%(losses)s``.
     """
     if cls.__doc__ is None:  # as under `python -OO`
         return cls
-    sections = _sections(cls)
+    found: dict[str, str] = {}
+    for each in cls.__mro__:
+        if not each.__module__.startswith("sklearn."):
+            found = _sections(each) | found
     described = {
         section: _entries(cls, section) for section in ("Parameters", "Attributes")
     }
@@ -57,12 +65,16 @@ def inherit_descriptions(cls: Class) -> Class:
         for name, parameter in signature(cls).parameters.items()
         if name in described["Parameters"]
     }
-    texts = {section: "\n".join(each.values()) for section, each in described.items()}
-    cls.__doc__ = sections.pop("") + "".join(
-        f"\n\n{section}\n{'-' * len(section)}\n{text}"
-        for section, text in (texts | sections | texts).items()
-        if text
-    ).replace("%(losses)s", ", ".join(f'"{name}"' for name in _losses(cls)))
+    found |= {section: "\n".join(each.values()) for section, each in described.items()}
+    summary, *above = _sections(cls)[""].split("\n\n", 1)
+    above = [summary, *filter(None, [found.get("Description")]), *above]
+    below = [
+        f"{section}\n{'-' * len(section)}\n{found[section]}"
+        for section in SECTIONS
+        if found.get(section)
+    ]
+    losses = ", ".join(f'"{name}"' for name in _losses(cls))
+    cls.__doc__ = "\n\n".join([*above, *below]).replace("%(losses)s", losses)
     return cls
 
 

@@ -74,10 +74,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         counts rows as :meth:`coverage_bound` does, and is NaN before the first.
     mean_size_ : float or ndarray of shape (n_levels,)
         Mean number of labels in these sets, or NaN.
-    groups_ : list
-        Labels of the groups, in the order of their first rows.
-    group_coverage_ : dict
-        `coverage_` of each group, by its label.
 
     See Also
     --------
@@ -104,11 +100,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     honest prediction: the threshold does not learn them. Until it has learned a row,
     sets have all labels. A class that the estimator adds when its first label comes is
     in no set before the next row.
-
-    References
-    ----------
-    .. [1] I. Gibbs and E. Candès (2021). "Adaptive conformal inference under
-       distribution shift". NeurIPS 34.
 
     Examples
     --------

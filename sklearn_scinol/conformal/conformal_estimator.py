@@ -58,6 +58,10 @@ class ConformalEstimator(
 
     Attributes
     ----------
+    groups_ : list
+        Labels of the groups, in the order of their first rows.
+    group_coverage_ : dict
+        `coverage_` of each group, by its label.
     n_features_in_ : int
         Number of features, if the estimator has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -68,6 +72,11 @@ class ConformalEstimator(
         Number of rows learned, if the estimator has it.
     cumulative_loss_ : float
         Weighted sum of the estimator's losses before each update, if it has it.
+
+    References
+    ----------
+    .. [1] I. Gibbs and E. Candès (2021). "Adaptive conformal inference under
+       distribution shift". NeurIPS 34.
     """
 
     _parameter_constraints: dict = {

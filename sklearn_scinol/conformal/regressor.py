@@ -83,10 +83,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         several outputs it has an axis of outputs before that of levels.
     mean_width_ : float or ndarray of shape (n_levels,)
         Mean width of these intervals, in the units of the targets, or NaN.
-    groups_ : list
-        Labels of the groups, in the order of their first rows.
-    group_coverage_ : dict
-        `coverage_` of each group, by its label.
 
     See Also
     --------
@@ -111,11 +107,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     honest prediction: their errors are not learned. Before the first error intervals
     are infinite: nothing narrower is known to hold a level. While all errors are 0 they
     have no width. Neither counts in `coverage_`.
-
-    References
-    ----------
-    .. [1] I. Gibbs and E. Candès (2021). "Adaptive conformal inference under
-       distribution shift". NeurIPS 34.
 
     Examples
     --------

@@ -34,6 +34,28 @@ class _AdaFTRL:
     Attributes
     ----------
     delta_sum_
+
+    Description
+    -----------
+    AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
+    have been the best on the rows so far, but for a regularisation that grows with what
+    following has cost. There is no learning rate, and the size of the losses does not
+    matter: multiplied by any number they give the same weights. What has to be known is
+    the `radius`, the norm of the weights looked for. A row costs O(n_features), a
+    sparse row O(non-zeros).
+
+    It is sensitive to the scales of the features.
+
+    Notes
+    -----
+    :meth:`regret_bound` is infinite for a comparator outside the ball.
+    :doc:`/user_guide/adaftrl` has the formulas of weights, mixability gaps and bounds.
+
+    References
+    ----------
+    .. [1] F. Orabona, D. Pál. "Scale-free online learning." Theoretical Computer
+       Science 716, 2018. https://arxiv.org/abs/1601.01974
+    .. [2] W. M. Koolen. "AdaFTRL." 2016, on the author's blog.
     """
 
     _own_constraints = {
@@ -58,31 +80,11 @@ class _AdaFTRL:
 class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     r"""Linear classifier with weights of bounded norm, and no learning rate.
 
-    AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
-    have been the best on the rows so far, but for a regularisation that grows with what
-    following has cost. There is no learning rate, and the size of the losses does not
-    matter: multiplied by any number they give the same weights. What has to be known is
-    the `radius`, the norm of the weights looked for. A row costs O(n_features), a
-    sparse row O(non-zeros).
-
-    It is sensitive to the scales of the features.
-
     See Also
     --------
     AdaFTRLRegressor : Regression with the same algorithm.
     AdaImplicitClassifier : Takes a ball as well, and does not need it.
     sklearn_scinol.experts.AdaHedge : AdaFTRL on the simplex.
-
-    Notes
-    -----
-    :meth:`regret_bound` is infinite for a comparator outside the ball.
-    :doc:`/user_guide/adaftrl` has the formulas of weights, mixability gaps and bounds.
-
-    References
-    ----------
-    .. [1] F. Orabona, D. Pál. "Scale-free online learning." Theoretical Computer
-       Science 716, 2018. https://arxiv.org/abs/1601.01974
-    .. [2] W. M. Koolen. "AdaFTRL." 2016, on the author's blog.
 
     Examples
     --------
@@ -149,31 +151,11 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
 class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     r"""Linear regression with weights of bounded norm, and no learning rate.
 
-    AdaFTRL [1]_ follows the leader in the ball of a given radius: its weights would
-    have been the best on the rows so far, but for a regularisation that grows with what
-    following has cost. There is no learning rate, and the size of the losses does not
-    matter: multiplied by any number they give the same weights. What has to be known is
-    the `radius`, the norm of the weights looked for. A row costs O(n_features), a
-    sparse row O(non-zeros).
-
-    It is sensitive to the scales of the features.
-
     See Also
     --------
     AdaFTRLClassifier : Classification with the same algorithm.
     AdaImplicitRegressor : Takes a ball as well, and does not need it.
     sklearn_scinol.experts.AdaHedge : AdaFTRL on the simplex.
-
-    Notes
-    -----
-    :meth:`regret_bound` is infinite for a comparator outside the ball.
-    :doc:`/user_guide/adaftrl` has the formulas of weights, mixability gaps and bounds.
-
-    References
-    ----------
-    .. [1] F. Orabona, D. Pál. "Scale-free online learning." Theoretical Computer
-       Science 716, 2018. https://arxiv.org/abs/1601.01974
-    .. [2] W. M. Koolen. "AdaFTRL." 2016, on the author's blog.
 
     Examples
     --------

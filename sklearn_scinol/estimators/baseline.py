@@ -86,6 +86,15 @@ class _Baseline(Additive, KernelMethods):
         tuning the rate to the number of features.
     kernel : str or callable, default="linear"
         "linear", or with "kernel_gd" as in :class:`~sklearn_scinol.DFEGClassifier`.
+
+    Description
+    -----------
+    A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
+
+    Notes
+    -----
+    :meth:`regret_bound` exists for "sgd", "ogd", "adaogd" and "kernel_gd".
+    :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
     """
 
     _own_constraints = {
@@ -234,8 +243,6 @@ class _Baseline(Additive, KernelMethods):
 class BaselineClassifier(_Baseline, LinearClassifier):
     r"""Linear classifier by a competitor from the literature.
 
-    A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
-
     Parameters
     ----------
     loss : {%(losses)s} or loss, default="log_loss"
@@ -247,11 +254,6 @@ class BaselineClassifier(_Baseline, LinearClassifier):
     BaselineRegressor : Regression with the same algorithm.
     sklearn_scinol.ScInOLClassifier : Has nothing to tune.
     sklearn_scinol.AdaImplicitClassifier : Is hardly sensitive to its parameter.
-
-    Notes
-    -----
-    :meth:`regret_bound` exists for "sgd", "ogd", "adaogd" and "kernel_gd".
-    :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
 
     Examples
     --------
@@ -343,8 +345,6 @@ class BaselineClassifier(_Baseline, LinearClassifier):
 class BaselineRegressor(_Baseline, LinearRegressor):
     r"""Linear regression by a competitor from the literature.
 
-    A row costs O(n_features), a sparse row O(non-zeros) but for "adam".
-
     Parameters
     ----------
     loss : {%(losses)s} or loss, default="absolute_error"
@@ -356,11 +356,6 @@ class BaselineRegressor(_Baseline, LinearRegressor):
     BaselineClassifier : Classification with the same algorithm.
     sklearn_scinol.ScInOLRegressor : Has nothing to tune.
     sklearn_scinol.AdaImplicitRegressor : Is hardly sensitive to its parameter.
-
-    Notes
-    -----
-    :meth:`regret_bound` exists for "sgd", "ogd", "adaogd" and "kernel_gd".
-    :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
 
     Examples
     --------

@@ -21,7 +21,7 @@ DEFAULT_N_ITER_NO_CHANGE = 100
 
 
 class _DFEG(KernelMethods):
-    """Parameters and learner of the classifier and the regressor.
+    r"""Parameters and learner of the classifier and the regressor.
 
     Parameters
     ----------
@@ -35,6 +35,30 @@ class _DFEG(KernelMethods):
         The paper's scale of the norm's growth, between 0.882 and 1.109.
     delta : float, default=1.0
         Sum of squared features to start from. Nothing to tune.
+
+    Description
+    -----------
+    Dimension-free exponentiated gradient (DFEG) [1]_ has no learning rate and asks for
+    no bound on the weights: its regret against weights :math:`u` is of the order
+    :math:`\|u\| \sqrt T \ln(\|u\| T + 1)`, and constant against :math:`u = 0`. All
+    that it needs of rows are inner products, so that it learns with kernels as well.
+    A row costs O(n_features), a sparse row O(non-zeros); with a kernel, as many kernel
+    values as rows are stored.
+
+    It is sensitive to the scales of the features: rows should have norms of about 1.
+    Unlike gradient descent it is safe where rows are longer, but then it learns slowly.
+
+    Notes
+    -----
+    Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
+    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
+    bound, precomputed kernels, and the projections of `max_support` [2]_.
+
+    References
+    ----------
+    .. [1] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
+    .. [2] F. Orabona, J. Keshet, B. Caputo. "Bounded kernel-based online learning."
+       Journal of Machine Learning Research 10, 2009.
     """
 
     _own_constraints = {
@@ -53,33 +77,11 @@ class _DFEG(KernelMethods):
 class DFEGClassifier(_DFEG, LinearClassifier):
     r"""Classifier without a learning rate, linear or with a kernel.
 
-    Dimension-free exponentiated gradient (DFEG) [1]_ has no learning rate and asks for
-    no bound on the weights: its regret against weights :math:`u` is of the order
-    :math:`\|u\| \sqrt T \ln(\|u\| T + 1)`, and constant against :math:`u = 0`. All
-    that it needs of rows are inner products, so that it learns with kernels as well.
-    A row costs O(n_features), a sparse row O(non-zeros); with a kernel, as many kernel
-    values as rows are stored.
-
-    It is sensitive to the scales of the features: rows should have norms of about 1.
-    Unlike gradient descent it is safe where rows are longer, but then it learns slowly.
-
     See Also
     --------
     DFEGRegressor : Regression with the same algorithm.
     ScInOLClassifier : Is scale-invariant, and has no kernels.
     sklearn.svm.SVC : Kernels without a stream.
-
-    Notes
-    -----
-    Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
-    bound, precomputed kernels, and the projections of `max_support` [2]_.
-
-    References
-    ----------
-    .. [1] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
-    .. [2] F. Orabona, J. Keshet, B. Caputo. "Bounded kernel-based online learning."
-       Journal of Machine Learning Research 10, 2009.
 
     Examples
     --------
@@ -164,33 +166,11 @@ class DFEGClassifier(_DFEG, LinearClassifier):
 class DFEGRegressor(_DFEG, LinearRegressor):
     r"""Regression without a learning rate, linear or with a kernel.
 
-    Dimension-free exponentiated gradient (DFEG) [1]_ has no learning rate and asks for
-    no bound on the weights: its regret against weights :math:`u` is of the order
-    :math:`\|u\| \sqrt T \ln(\|u\| T + 1)`, and constant against :math:`u = 0`. All
-    that it needs of rows are inner products, so that it learns with kernels as well.
-    A row costs O(n_features), a sparse row O(non-zeros); with a kernel, as many kernel
-    values as rows are stored.
-
-    It is sensitive to the scales of the features: rows should have norms of about 1.
-    Unlike gradient descent it is safe where rows are longer, but then it learns slowly.
-
     See Also
     --------
     DFEGClassifier : Classification with the same algorithm.
     ScInOLRegressor : Is scale-invariant, and has no kernels.
     sklearn.svm.SVR : Kernels without a stream.
-
-    Notes
-    -----
-    Weights depend on the norm of the row that is predicted: `coef_`, `intercept_` and
-    `dual_coef_` assume a zero row. :doc:`/user_guide/dfeg` has the formulas, the
-    bound, precomputed kernels, and the projections of `max_support` [2]_.
-
-    References
-    ----------
-    .. [1] F. Orabona. "Dimension-free exponentiated gradient." NIPS 2013.
-    .. [2] F. Orabona, J. Keshet, B. Caputo. "Bounded kernel-based online learning."
-       Journal of Machine Learning Research 10, 2009.
 
     Examples
     --------

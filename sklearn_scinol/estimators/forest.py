@@ -78,6 +78,14 @@ class _Forest(OnePassMixin):
 
 
 class _MondrianForest(_Forest):
+    """Mixin of trees whose splits do not depend on labels.
+
+    References
+    ----------
+    .. [1] J. Mourtada, S. Gaïffas and E. Scornet (2021). "AMF: Aggregated Mondrian
+       forests for online learning". Journal of the Royal Statistical Society B 83.
+    """
+
     _own_constraints = {**_Forest._own_constraints, "step": [POSITIVE]}
     _dirichlet: float | None = None
 
@@ -116,6 +124,14 @@ class _ExtraTrees(_Forest):
         that it was chosen from. Smaller values let trees grow sooner.
     window : int, default=8192
         Number of rows to remember, the last ones, from which leaves choose splits.
+
+    References
+    ----------
+    .. [1] P. Geurts, D. Ernst and L. Wehenkel. "Extremely randomized trees." Machine
+       Learning 63, 2006.
+    .. [2] F. M. J. Willems, Y. M. Shtarkov and T. J. Tjalkens. "The context-tree
+       weighting method: basic properties." IEEE Transactions on Information Theory 41,
+       1995.
     """
 
     _own_constraints = {
@@ -181,11 +197,6 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     A node takes 16 bytes for each feature, 8 for each class and 52 besides: ten trees
     with `max_nodes` nodes of 20 features 254 MB. :func:`merge_models` puts the trees of
     all models together, and rows of a common `start` are in the trees of each.
-
-    References
-    ----------
-    .. [1] J. Mourtada, S. Gaïffas and E. Scornet (2021). "AMF: Aggregated Mondrian
-       forests for online learning". Journal of the Royal Statistical Society B 83.
 
     Examples
     --------
@@ -266,11 +277,6 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     :func:`merge_models` puts the trees of all models together, and rows of a common
     `start` are in the trees of each.
 
-    References
-    ----------
-    .. [1] J. Mourtada, S. Gaïffas and E. Scornet (2021). "AMF: Aggregated Mondrian
-       forests for online learning". Journal of the Royal Statistical Society B 83.
-
     Examples
     --------
     >>> import numpy as np
@@ -342,14 +348,6 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     :func:`merge_models` puts the trees of all models together, and keeps the latest
     rows of each.
 
-    References
-    ----------
-    .. [1] P. Geurts, D. Ernst and L. Wehenkel. "Extremely randomized trees." Machine
-       Learning 63, 2006.
-    .. [2] F. M. J. Willems, Y. M. Shtarkov and T. J. Tjalkens. "The context-tree
-       weighting method: basic properties." IEEE Transactions on Information Theory 41,
-       1995.
-
     Examples
     --------
     >>> import numpy as np
@@ -415,14 +413,6 @@ class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
     :math:`\frac12 n \ln (S / S') - \frac12 \ln n`, where S and S' are the sums of
     squared deviations from the mean, and from the means of both sides; several outputs
     add up. `cumulative_loss_` has half squared errors.
-
-    References
-    ----------
-    .. [1] P. Geurts, D. Ernst and L. Wehenkel. "Extremely randomized trees." Machine
-       Learning 63, 2006.
-    .. [2] F. M. J. Willems, Y. M. Shtarkov and T. J. Tjalkens. "The context-tree
-       weighting method: basic properties." IEEE Transactions on Information Theory 41,
-       1995.
 
     Examples
     --------

@@ -39,6 +39,27 @@ class _AdaImplicit:
     ----------
     delta_sum_
     lambda_
+
+    Description
+    -----------
+    An implicit update [1]_ does not step along the gradient of the loss but goes to the
+    minimum of the loss itself plus a penalty on the way there. It never overshoots: the
+    loss of a row after its update is no more than before, however wrong the step size.
+    That makes it far less sensitive to its one parameter, `beta`, than gradient descent
+    is and, with weights of bounded norm, gives a regret that is constant where losses
+    vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
+
+    Notes
+    -----
+    A sample weight multiplies the loss in the minimum that the update goes to: a large
+    one never overshoots either. :meth:`regret_bound` is infinite for a comparator
+    outside the ball. :doc:`/user_guide/implicit` has its formula, and the first step.
+
+    References
+    ----------
+    .. [1] N. Campolongo, F. Orabona. "Temporal variability in implicit online
+       learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
+    .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
     """
 
     _own_constraints = {
@@ -75,13 +96,6 @@ class _AdaImplicit:
 class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     r"""Linear classifier that learns by implicit updates, with an adaptive step size.
 
-    An implicit update [1]_ does not step along the gradient of the loss but goes to the
-    minimum of the loss itself plus a penalty on the way there. It never overshoots: the
-    loss of a row after its update is no more than before, however wrong the step size.
-    That makes it far less sensitive to its one parameter, `beta`, than gradient descent
-    is and, with weights of bounded norm, gives a regret that is constant where losses
-    vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
-
     Unlike :class:`ScInOLClassifier` it is sensitive to the scales of the features.
 
     Parameters
@@ -95,18 +109,6 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     ScInOLClassifier : Has nothing to tune, and is scale-invariant.
     sklearn_scinol.baselines.BaselineClassifier : The gradient descent that the paper
         compares with.
-
-    Notes
-    -----
-    A sample weight multiplies the loss in the minimum that the update goes to: a large
-    one never overshoots either. :meth:`regret_bound` is infinite for a comparator
-    outside the ball. :doc:`/user_guide/implicit` has its formula, and the first step.
-
-    References
-    ----------
-    .. [1] N. Campolongo, F. Orabona. "Temporal variability in implicit online
-       learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
 
     Examples
     --------
@@ -178,13 +180,6 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
 class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     r"""Linear regression that learns by implicit updates, with an adaptive step size.
 
-    An implicit update [1]_ does not step along the gradient of the loss but goes to the
-    minimum of the loss itself plus a penalty on the way there. It never overshoots: the
-    loss of a row after its update is no more than before, however wrong the step size.
-    That makes it far less sensitive to its one parameter, `beta`, than gradient descent
-    is and, with weights of bounded norm, gives a regret that is constant where losses
-    vary little from row to row. A row costs O(n_features), a sparse row O(non-zeros).
-
     Unlike :class:`ScInOLRegressor` it is sensitive to the scales of the features.
 
     See Also
@@ -193,18 +188,6 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     ScInOLRegressor : Has nothing to tune, and is scale-invariant.
     sklearn_scinol.baselines.BaselineRegressor : The gradient descent that the paper
         compares with.
-
-    Notes
-    -----
-    A sample weight multiplies the loss in the minimum that the update goes to: a large
-    one never overshoots either. :meth:`regret_bound` is infinite for a comparator
-    outside the ball. :doc:`/user_guide/implicit` has its formula, and the first step.
-
-    References
-    ----------
-    .. [1] N. Campolongo, F. Orabona. "Temporal variability in implicit online
-       learning." NeurIPS 2020. https://arxiv.org/abs/2006.07503
-    .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
 
     Examples
     --------

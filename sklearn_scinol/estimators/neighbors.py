@@ -32,6 +32,22 @@ class _Neighbors(OnePassMixin):
         rows.
     clip_deviations : float, default=4.0
         Clip values at this many standard deviations from the mean.
+
+    Description
+    -----------
+    Distances are Euclidean, of features that are standardised by their running means
+    and deviations: predictions do not change when a feature is rescaled or shifted. Use
+    it where rows come back, or as an expert of a mixture.
+
+    A row costs O(window × n_features) at most, or with `n_candidates`
+    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
+    × 4 bytes. Sparse rows are made dense.
+
+    References
+    ----------
+    .. [1] D. Achlioptas. "Database-friendly random projections:
+       Johnson-Lindenstrauss with binary coins." Journal of Computer and System Sciences
+       66, 2003.
     """
 
     _own_constraints = {
@@ -66,14 +82,6 @@ class _Neighbors(OnePassMixin):
 class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     r"""Classifier that lets the nearest of the last rows vote.
 
-    Distances are Euclidean, of features that are standardised by their running means
-    and deviations: predictions do not change when a feature is rescaled or shifted. Use
-    it where rows come back, or as an expert of a mixture.
-
-    A row costs O(window × n_features) at most, or with `n_candidates`
-    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
-    × 4 bytes. Sparse rows are made dense.
-
     See Also
     --------
     OnlineKNeighborsRegressor : Regression from the nearest of the last rows.
@@ -91,12 +99,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     Each row is stored as it was standardised when it came, in single precision.
     :func:`merge_models` keeps the latest rows of each model, in proportion to its
     number of rows.
-
-    References
-    ----------
-    .. [1] D. Achlioptas. "Database-friendly random projections:
-       Johnson-Lindenstrauss with binary coins." Journal of Computer and System Sciences
-       66, 2003.
 
     Examples
     --------
@@ -135,14 +137,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
 class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     r"""Regression from the targets of the nearest of the last rows.
 
-    Distances are Euclidean, of features that are standardised by their running means
-    and deviations: predictions do not change when a feature is rescaled or shifted. Use
-    it where rows come back, or as an expert of a mixture.
-
-    A row costs O(window × n_features) at most, or with `n_candidates`
-    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
-    × 4 bytes. Sparse rows are made dense.
-
     Parameters
     ----------
     loss : str, default="absolute_error"
@@ -165,12 +159,6 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     Each row is stored as it was standardised when it came, in single precision.
     :func:`merge_models` keeps the latest rows of each model, in proportion to its
     number of rows.
-
-    References
-    ----------
-    .. [1] D. Achlioptas. "Database-friendly random projections:
-       Johnson-Lindenstrauss with binary coins." Journal of Computer and System Sciences
-       66, 2003.
 
     Examples
     --------

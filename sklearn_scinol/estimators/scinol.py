@@ -28,6 +28,28 @@ class _ScInOL(Additive):
         a bound without any ratio of feature values.
     initial_wealth : float, default=1.0
         The paper's ε. Nothing to tune: bounds depend on its logarithm.
+
+    Description
+    -----------
+    Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
+    for the predictions do not change when a feature's unit does. The regret is how
+    much larger the total loss of the predictions is than that of the best linear model
+    in hindsight, that is, chosen when all rows are known. It is near that of gradient
+    descent with the best rate for each feature, also chosen in hindsight. A row costs
+    O(n_features), a sparse row O(non-zeros).
+
+    Notes
+    -----
+    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
+    part in them: `coef_` and `intercept_` are for rows within these values.
+    :meth:`regret_bound` exists where rows and targets are learned as they are.
+    :doc:`/user_guide/scinol` has the formulas.
+
+    References
+    ----------
+    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
+       algorithms for learning linear models." ICML 2019.
+       https://proceedings.mlr.press/v97/kempka19a.html
     """
 
     _own_constraints = {
@@ -45,30 +67,10 @@ class _ScInOL(Additive):
 class ScInOLClassifier(_ScInOL, LinearClassifier):
     r"""Linear classifier that learns row by row, with nothing to tune.
 
-    Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
-    for the predictions do not change when a feature's unit does. The regret is how
-    much larger the total loss of the predictions is than that of the best linear model
-    in hindsight, that is, chosen when all rows are known. It is near that of gradient
-    descent with the best rate for each feature, also chosen in hindsight. A row costs
-    O(n_features), a sparse row O(non-zeros).
-
     See Also
     --------
     ScInOLRegressor : Regression with the same algorithm.
     sklearn.linear_model.SGDClassifier : Needs scaled features and a learning rate.
-
-    Notes
-    -----
-    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
-    part in them: `coef_` and `intercept_` are for rows within these values.
-    :meth:`regret_bound` exists where rows and targets are learned as they are.
-    :doc:`/user_guide/scinol` has the formulas.
-
-    References
-    ----------
-    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
-       algorithms for learning linear models." ICML 2019.
-       https://proceedings.mlr.press/v97/kempka19a.html
 
     Examples
     --------
@@ -150,30 +152,10 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
 class ScInOLRegressor(_ScInOL, LinearRegressor):
     r"""Linear regression that learns row by row, with nothing to tune.
 
-    Scale-Invariant Online Learning [1]_: no learning rate, and no scaling of features,
-    for the predictions do not change when a feature's unit does. The regret is how
-    much larger the total loss of the predictions is than that of the best linear model
-    in hindsight, that is, chosen when all rows are known. It is near that of gradient
-    descent with the best rate for each feature, also chosen in hindsight. A row costs
-    O(n_features), a sparse row O(non-zeros).
-
     See Also
     --------
     ScInOLClassifier : Classification with the same algorithm.
     sklearn.linear_model.SGDRegressor : Needs scaled features and a learning rate.
-
-    Notes
-    -----
-    A row beyond the values seen so far has weights of its own, for its ``|x|`` takes
-    part in them: `coef_` and `intercept_` are for rows within these values.
-    :meth:`regret_bound` exists where rows and targets are learned as they are.
-    :doc:`/user_guide/scinol` has the formulas.
-
-    References
-    ----------
-    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
-       algorithms for learning linear models." ICML 2019.
-       https://proceedings.mlr.press/v97/kempka19a.html
 
     Examples
     --------

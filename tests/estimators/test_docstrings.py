@@ -64,6 +64,18 @@ class Base:
     a_ : int
         Of the base.
     b_
+
+    Description
+    -----------
+    Of the base, with a reference [1]_.
+
+    Notes
+    -----
+    Of the base, where there are others.
+
+    References
+    ----------
+    .. [1] Of the base.
     """
 
 
@@ -71,6 +83,8 @@ def test_descriptions_are_inherited():
     @inherit_descriptions
     class Derived(Base):
         r"""Derived, with \\alpha.
+
+        The end of the description.
 
         Parameters
         ----------
@@ -92,6 +106,10 @@ def test_descriptions_are_inherited():
 
     expected = r"""Derived, with \\alpha.
 
+    Of the base, with a reference [1]_.
+
+    The end of the description.
+
     Parameters
     ----------
     alpha : float, default=None
@@ -108,7 +126,11 @@ def test_descriptions_are_inherited():
 
     Notes
     -----
-    The end."""
+    The end.
+
+    References
+    ----------
+    .. [1] Of the base."""
     assert Derived.__doc__ == cleandoc(expected)
 
 
