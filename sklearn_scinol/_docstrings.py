@@ -2,9 +2,10 @@
 
 import re
 import sys
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, metadata
 from inspect import cleandoc, signature
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .losses import CLASSIFICATION, REGRESSION
 
@@ -13,8 +14,14 @@ Class = TypeVar("Class", bound=type)
 # Modules of public classes, as their pages name them.
 PUBLIC_MODULES = "", ".baselines", ".evaluation", ".preprocessing", ".pipeline"
 
-# Sections of docstrings, in numpydoc's order.
-SECTIONS = "Parameters", "Attributes", "See Also", "Notes", "References", "Examples"
+# Sections of docstrings, in numpydoc's order, and those that are of one object only.
+SECTIONS = (
+    *("Parameters", "Attributes", "Returns", "Raises"),
+    *("See Also", "Notes", "References", "Examples"),
+)
+OWN_SECTIONS = "See Also", "Examples"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class LinkedToPages:
@@ -43,39 +50,58 @@ class LinkedToPages:
 
 
 def inherit_descriptions(cls: Class) -> Class:
-    """Complete a class's docstring by what its bases say.
+    """Complete a class's docstring by those of its bases, see :func:`_completed`.
 
-    Of parameters and attributes, those that the class has, parameters in the order of
-    the signature and with its defaults. Other sections are taken whole where the class
-    has none of its own; "Description" is put after its first line. What several classes
-    say is taken from the first of them in `__mro__`. Names of the losses that the class
-    takes are put in for ``%(losses)s``.
+    Names of the losses that the class takes are put in for ``%(losses)s``.
     """
-    if cls.__doc__ is None:  # as under `python -OO`
-        return cls
-    found: dict[str, str] = {}
-    for each in cls.__mro__:
-        if not each.__module__.startswith("sklearn."):
-            found = _sections(each) | found
-    described = {
-        section: _entries(cls, section) for section in ("Parameters", "Attributes")
-    }
-    described["Parameters"] = {
-        name: _with_default(described["Parameters"][name], parameter.default)
-        for name, parameter in signature(cls).parameters.items()
-        if name in described["Parameters"]
-    }
-    found |= {section: "\n".join(each.values()) for section, each in described.items()}
-    summary, *above = _sections(cls)[""].split("\n\n", 1)
-    above = [summary, *filter(None, [found.get("Description")]), *above]
-    below = [
-        f"{section}\n{'-' * len(section)}\n{found[section]}"
-        for section in SECTIONS
-        if found.get(section)
-    ]
+    bases = [each for each in cls.__mro__ if not each.__module__.startswith("sklearn.")]
     losses = ", ".join(f'"{name}"' for name in _losses(cls))
-    cls.__doc__ = "\n\n".join([*above, *below]).replace("%(losses)s", losses)
+    if cls.__doc__ is not None:  # as under `python -OO`
+        cls.__doc__ = _completed(bases).replace("%(losses)s", losses)
     return cls
+
+
+def described_as(*others: Any) -> Callable[[Function], Function]:
+    """Decorate a function whose docstring others complete, see :func:`_completed`."""
+
+    def complete(function: Function) -> Function:
+        if function.__doc__ is not None:
+            function.__doc__ = _completed([function, *others])
+        return function
+
+    return complete
+
+
+def _completed(described):
+    """Return the docstring of the first of several objects, completed by the others'.
+
+    Parameters, in the order of its signature and with its defaults, and attributes are
+    those that any of them describes. Of other sections each is that of the first that
+    has it, but for :data:`OWN_SECTIONS`. A section "Description" is put after the first
+    line.
+    """
+    own, *others = [_sections(each) for each in described]
+    found = {
+        name: text
+        for sections in reversed(others)
+        for name, text in sections.items()
+        if name not in OWN_SECTIONS
+    } | own
+    parameters, attributes = (
+        _entries([own, *others], section) for section in ("Parameters", "Attributes")
+    )
+    found["Parameters"] = "\n".join(
+        _with_default(parameters[name], parameter)
+        for name, parameter in signature(described[0]).parameters.items()
+        if name in parameters
+    )
+    found["Attributes"] = "\n".join(attributes.values())
+    summary, *above = own[""].split("\n\n", 1)
+    texts = [summary, *filter(None, [found.get("Description")]), *above]
+    for section in SECTIONS:
+        if text := found.get(section):
+            texts.append(f"{section}\n{'-' * len(section)}\n{text}")
+    return "\n\n".join(texts)
 
 
 def _losses(cls):
@@ -85,23 +111,25 @@ def _losses(cls):
     return [name for name in (*CLASSIFICATION, *REGRESSION) if name in names]
 
 
-def _sections(cls):
-    """Return the sections of a class's docstring by name; "" is what stands above."""
-    text = cleandoc(vars(cls).get("__doc__") or "")
+def _sections(described):
+    """Return the sections of a docstring by name; "" is what stands above."""
+    text = cleandoc(described.__doc__ or "")
     above, *rest = re.split(r"\n\n(\w[\w ]*)\n-+\n", text)
     return {"": above} | dict(zip(rest[::2], rest[1::2], strict=True))
 
 
-def _entries(cls, section):
-    """Return the entries of a section by name, of a class before those of its bases."""
+def _entries(docstrings, section):
+    """Return the entries of a section by name, of a docstring before later ones."""
     entries = {}
-    for each in cls.__mro__:
-        for entry in re.split(r"\n(?=\S)", _sections(each).get(section, "")):
+    for each in docstrings:
+        for entry in re.split(r"\n(?=\S)", each.get(section, "")):
             if entry:
-                entries.setdefault(entry.split()[0], entry)
+                entries.setdefault(entry.split()[0].lstrip("*"), entry)
     return entries
 
 
-def _with_default(entry, default):
-    value = repr(default).replace("'", '"')
+def _with_default(entry, parameter):
+    if parameter.default is parameter.empty:
+        return re.sub(r",\s+default=.*", "", entry, count=1)
+    value = repr(parameter.default).replace("'", '"')
     return re.sub("default=.*", f"default={value}", entry, count=1)

@@ -15,6 +15,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from ._docstrings import described_as
 from .config import current_engine
 from .engines import get_engine
 from .tables.encoding import Encoding
@@ -189,11 +190,11 @@ class TermsDisplay:
         Parameters
         ----------
         axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each function. None stands for a new figure.
+            Axes to draw on, one for each term. None stands for a new figure.
 
         Returns
         -------
-        display : TermsDisplay
+        display : object
             The display itself.
 
         Raises
@@ -201,7 +202,7 @@ class TermsDisplay:
         ImportError
             If matplotlib is not installed.
         ValueError
-            If there are not as many axes as functions.
+            If there are not as many axes as terms.
         """
         check_matplotlib_support(f"{type(self).__name__}.plot")
         notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
@@ -378,26 +379,9 @@ class TableTermsDisplay:
             label = str(final.classes_[-len(coefs) :][output])
         return cls(terms=terms, label=label, not_shown=not_shown).plot(axes)
 
+    @described_as(TermsDisplay.plot)
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
-        """Plot the terms.
-
-        Parameters
-        ----------
-        axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each term. None stands for a new figure.
-
-        Returns
-        -------
-        display : TableTermsDisplay
-            The display itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there are not as many axes as terms.
-        """
+        """Plot the terms."""
         check_matplotlib_support(f"{type(self).__name__}.plot")
         notes = []
         if any(term.recurs.any() for term in self.terms):

@@ -22,7 +22,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from ._docstrings import LinkedToPages
+from ._docstrings import LinkedToPages, described_as
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._steps import (
@@ -252,6 +252,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
     @available_if(_last_step_has("partial_fit_predict"))
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
+    @described_as(partial_fit)
     def partial_fit_predict(
         self,
         X: Any,
@@ -269,14 +270,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
 
         Parameters
         ----------
-        X : object
-            The next rows of the stream, as the first step takes them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Targets, for the last step.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`partial_fit`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            See :meth:`partial_fit`.
         method : str, default="predict"
             The method of the last step to predict with.
         **params : dict
@@ -443,6 +436,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
 
     @available_if(_has_table_terms)
     @reads
+    @described_as(TableTermsDisplay.from_estimator)
     def plot_terms(
         self,
         columns: Sequence[str] | None = None,
@@ -454,22 +448,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
 
         Only available if the last step has coefficients, and the step before it is a
         :class:`~sklearn_scinol.preprocessing.TableEncoder`.
-
-        Parameters
-        ----------
-        columns : list of str, default=None
-            Names of columns of the table, in the order of the plots; "x0", "x1" and so
-            on if they have none. None stands for the terms that vary most, up to nine.
-        output : int, default=0
-            Index of the output: of a class if there are more than two, or of a target.
-        axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each term: a date has four. None stands for a new
-            figure.
-
-        Returns
-        -------
-        display : sklearn_scinol.inspection.TableTermsDisplay
-            The display, drawn.
 
         Raises
         ------

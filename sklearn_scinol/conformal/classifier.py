@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import unique_labels
 from sklearn.utils.validation import check_is_fitted
 
-from .._docstrings import inherit_descriptions
+from .._docstrings import described_as, inherit_descriptions
 from .._locks import learns, reads
 from .._state import checkpoint
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
@@ -131,6 +131,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
+    @described_as(ConformalEstimator.fit)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -142,20 +143,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream, as the estimator takes them.
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,), default=None
             All classes of the stream, as the estimator's `partial_fit` takes them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows, if the estimator takes them; a row of
-            weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-            The model, which has learned.
 
         Raises
         ------
@@ -168,6 +159,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
+    @described_as(partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -181,14 +173,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,)
-            Their labels.
-        classes : array-like of shape (n_classes,), default=None
-            All classes of the stream, as the estimator's `partial_fit` takes them.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows.
         method : {"predict", "predict_proba", "predict_set"} or a list of these, \
                 default="predict"
             Whether to return labels, probabilities, sets of all levels, or several.
@@ -338,6 +322,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         return self.estimator_.predict_proba(X)
 
     @reads
+    @described_as(ConformalEstimator._level_indices)
     def predict_set(
         self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.bool_]:
@@ -346,9 +331,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        confidence_level : float or list of float, default=None
-            One or several of the levels that the model has learned. None stands for all
-            of them.
 
         Returns
         -------
@@ -357,11 +339,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
             Which classes are in the sets, in the order of `classes_`; for a list of
             levels, a set for each. A set of a higher level contains those of lower
             ones. A set may be empty.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
         places = self._level_indices(confidence_level)
@@ -381,6 +358,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         labels = self.classes_[P.argmax(axis=1)]
         return (labels, P, sets[..., self._level_indices()]), values
 
+    @described_as(OnlineEstimator.row_by_row)
     def row_by_row(
         self, *, classes: Labels | None = None, n_features: int | None = None
     ) -> RowByRow:
@@ -390,9 +368,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         ----------
         classes : array-like of shape (n_classes,), default=None
             All classes of the stream, where nothing was learned yet.
-        n_features : int, default=None
-            Number of features, where nothing was learned yet and the first row is
-            sparse.
 
         Returns
         -------
@@ -416,6 +391,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         """Mean number of labels in the sets so far."""
         return self._of_levels(lambda each: each.means[1], "mean_size_")
 
+    @described_as(ConformalEstimator._bound)
     def coverage_bound(
         self, by_group: bool = False
     ) -> float | NDArray[np.float64] | dict[object, object]:
@@ -432,23 +408,11 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         becomes twice the largest weight, less the first, over the sum of weights. See
         :doc:`/user_guide/label_sets` for the proof.
 
-        Parameters
-        ----------
-        by_group : bool, default=False
-            Whether to return the bounds of all groups, in which the same holds with
-            the corrections and rows of the group. Else the bounds of groups add up,
-            by their numbers of rows.
-
         Returns
         -------
         bound : float or ndarray of shape (n_levels,), or a dict of these
             No larger deviation of :attr:`coverage_` was possible, given these
             corrections, but for labels that are exactly at the threshold.
-
-        Raises
-        ------
-        AttributeError
-            If the model was merged from others, which have a bound each.
         """
         return self._bound(by_group)
 

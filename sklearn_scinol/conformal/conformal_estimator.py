@@ -120,11 +120,12 @@ class ConformalEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, as the estimator takes them.
+            Rows, as the estimator takes them.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Their targets or labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows, if the estimator takes them.
+            Non-negative weights of the rows, if the estimator takes them; a row of
+            weight 0 changes nothing.
 
         Returns
         -------
@@ -358,7 +359,19 @@ class ConformalEstimator(
         return [*self._labels]
 
     def _level_indices(self, confidence_level=None):
-        """Return the index of a level, or indices of several; all if None."""
+        """Return the index of a level, or indices of several; all if None.
+
+        Parameters
+        ----------
+        confidence_level : float or list of float, default=None
+            One or several of the levels that the model has learned. None stands for all
+            of them.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not usable, or the model has not learned a level.
+        """
         if confidence_level is None:
             return slice(None) if np.ndim(self.confidence_level) else 0
         asked = np.asarray(confidence_level, dtype=float)
@@ -405,7 +418,20 @@ class ConformalEstimator(
         return self._of_groups(lambda each: each.coverage_of_groups, "group_coverage_")
 
     def _bound(self, by_group):
-        """Return the bound on the deviation of the coverage."""
+        """Return the bound on the deviation of the coverage.
+
+        Parameters
+        ----------
+        by_group : bool, default=False
+            Whether to return the bounds of all groups, in which the same holds with
+            the corrections and rows of the group. Else the bounds of groups add up,
+            by their numbers of rows.
+
+        Raises
+        ------
+        AttributeError
+            If the model was merged from others, which have a bound each.
+        """
         check_is_fitted(self)
         if self._is_merged:
             raise AttributeError(

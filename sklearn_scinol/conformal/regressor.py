@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from .._docstrings import inherit_descriptions
+from .._docstrings import described_as, inherit_descriptions
 from .._invariants import is_count, same_structure
 from .._locks import learns, reads
 from .._rollback import learn_as_last_step
@@ -133,36 +133,17 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
+    @described_as(ConformalEstimator.fit)
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
     ) -> Self:
-        """Learn from the rows in order, each once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream, as the estimator takes them.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows, if the estimator takes them; a row of
-            weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-            The model, which has learned.
-
-        Raises
-        ------
-        ValueError
-            If the data or the weights are not usable. The model is then as it was.
-        """
+        """Learn from the rows in order, each once."""
         self._partial_fit(X, y, sample_weight)
         return self
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
+    @described_as(partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -175,12 +156,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows.
         method : {"predict", "predict_interval"} or a list of both, default="predict"
             Whether to return predictions, intervals of all levels, or both.
 
@@ -321,6 +296,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     # Predictions.
 
     @reads
+    @described_as(ConformalEstimator._level_indices)
     def predict_interval(
         self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.float64]:
@@ -329,9 +305,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        confidence_level : float or list of float, default=None
-            One or several of the levels that the model has learned. None stands for all
-            of them.
 
         Returns
         -------
@@ -339,11 +312,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             Lower and upper ends, in the units of the targets; for a list of levels, an
             interval for each. With several outputs the shape begins with
             (n_samples, n_outputs).
-
-        Raises
-        ------
-        ValueError
-            If the rows are not usable, or the model has not learned a level.
         """
         check_is_fitted(self)
         self._level_indices(confidence_level)
@@ -388,6 +356,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     def _layout(self):
         return (*super()._layout(), self._n_columns, self._mixture is not None)
 
+    @described_as(OnlineEstimator.row_by_row)
     def row_by_row(
         self, *, classes: None = None, n_features: int | None = None
     ) -> RowByRow:
@@ -397,9 +366,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         ----------
         classes : None
             For symmetry with classifiers.
-        n_features : int, default=None
-            Number of features, where nothing was learned yet and the first row is
-            sparse.
 
         Returns
         -------
@@ -418,6 +384,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """Mean width of the intervals so far, in the units of the targets."""
         return self._of_levels(lambda each: each.means[1], "mean_width_")
 
+    @described_as(ConformalEstimator._bound)
     def coverage_bound(
         self, by_group: bool = False
     ) -> float | NDArray[np.float64] | dict[object, object]:
@@ -431,24 +398,12 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         fraction :math:`\alpha / 2`. With weights that differ, :math:`1 / T` becomes
         twice the largest weight, less the first, over the sum of weights.
 
-        Parameters
-        ----------
-        by_group : bool, default=False
-            Whether to return the bounds of all groups, in which the same holds with
-            the corrections and rows of the group. Else the bounds of groups add up,
-            by their numbers of rows.
-
         Returns
         -------
         bound : float or ndarray of shape (n_levels,), or a dict of these
             Sum of the bounds of both ends: no larger deviation of :attr:`coverage_` was
             possible, given these corrections, but for targets that are exactly an end.
             With several outputs, an array with an axis of outputs before.
-
-        Raises
-        ------
-        AttributeError
-            If the model was merged from others, which have a bound each.
 
         Notes
         -----

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from .._docstrings import described_as
 from .._typing import available_if
 from ..inspection import TermsDisplay
 from ..models.additive import AdditiveModel
@@ -63,6 +64,7 @@ class Additive:
         return self._fitted_model().term(feature, values)
 
     @available_if(_has_terms)
+    @described_as(TermsDisplay.from_estimator)
     def plot_terms(
         self,
         features: Sequence[int | str] | None = None,
@@ -71,21 +73,6 @@ class Additive:
         axes: Sequence[Axes] | NDArray[Any] | None = None,
     ) -> TermsDisplay:
         """Plot the functions of features that an additive model has learned.
-
-        Parameters
-        ----------
-        features : list of {int, str}, default=None
-            Which features, by number or name. None stands for the features whose
-            functions vary most, up to nine.
-        output : int, default=0
-            Which output's functions: that of a class, or of a target.
-        axes : array-like of matplotlib Axes, default=None
-            Where to plot, one for each; None makes a new figure.
-
-        Returns
-        -------
-        display : sklearn_scinol.inspection.TermsDisplay
-            The display, drawn.
 
         Raises
         ------

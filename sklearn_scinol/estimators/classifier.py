@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.multiclass import unique_labels
 
+from .._docstrings import described_as
 from .._hyperparameters import is_value
 from .._invariants import floats
 from .._locks import reads
@@ -96,6 +97,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         return True
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(OnlineEstimator.fit)
     def partial_fit(
         self,
         X: MatrixLike,
@@ -107,8 +109,6 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
         y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape \
                 (n_samples, n_labels)
             Their labels; or a matrix of zeros and ones that says which of several
@@ -118,14 +118,6 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             ``new_classes="add"`` those that are known before the first row, by default
             the class of that row, or at a later call more of them. Several labels a row
             are the columns of `y`, with no need for `classes`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows' losses. None stands for ones; a row of
-            weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-            The estimator, which has learned.
 
         Raises
         ------
@@ -154,6 +146,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -167,19 +160,6 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,), or {array-like, sparse matrix} of shape \
-                (n_samples, n_labels)
-            Their labels; or a matrix of zeros and ones that says which of several
-            labels each row has. Each label is then learned as if alone.
-        classes : array-like of shape (n_classes,), default=None
-            All classes of the stream. Needed at the first call only; with
-            ``new_classes="add"`` those that are known before the first row, by default
-            the class of that row, or at a later call more of them. Several labels a row
-            are the columns of `y`, with no need for `classes`.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows' losses.
         method : {"predict", "decision_function", "predict_proba", \
                 "predict_log_proba"}, default="predict"
             Which answer to return.

@@ -11,10 +11,11 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._docstrings import described_as
 from .._typing import MatrixLike
 from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
-from .linear import bounds_regret
+from .linear import _Linear, bounds_regret
 
 
 class KernelMethods:
@@ -174,6 +175,7 @@ class KernelMethods:
         return self._fitted_model()
 
     @bounds_regret
+    @described_as(_Linear.regret_bound)
     def regret_bound(
         self,
         coef: ArrayLike,
@@ -188,45 +190,16 @@ class KernelMethods:
         all epochs count. The user guide has the formula, and says against which
         models it holds with `max_support`.
 
-        The method does not exist where features were centred or scaled, or the target
-        standardised: each row is then changed by another mean and deviation, so that no
-        bound is known against a fixed model of the rows as they are. Pass
-        ``center=False``, which with sparse rows is what "auto" means.
-
-        With ``new_classes="add"`` the model is charged, at each row, for the classes
-        known there only: its scores of the others are left out. In one versus rest it
-        is charged for both of two classes.
-
-        With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for predictions by
-        averaged weights, which :meth:`partial_fit_predict` returns.
-
         Parameters
         ----------
         coef : array-like of shape (n_features,) or (n_outputs, n_features)
             Weights of the model to compare with; one row an output (two classes have
             one). With a kernel, its coefficients of `vectors`, as `dual_coef_` has
             them.
-        intercept : float or array-like of shape (n_outputs,), default=0.0
-            Its intercepts.
         vectors : {array-like, sparse matrix} of shape (n_vectors, n_features), \
                 default=None
             With a kernel, the rows that `coef` belongs to, by default
             `support_vectors_`. With a precomputed one, their kernel matrix.
-
-        Returns
-        -------
-        bound : float
-            In the units of the loss.
-
-        Raises
-        ------
-        AttributeError
-            If the model centres, scales, standardises or is additive, or no bound is
-            known of its algorithm.
-        ValueError
-            If shapes do not fit, or the model has no intercept and `intercept` is not
-            zero.
         """
         model = self._fitted_model()
         if not isinstance(model, KernelModel):

@@ -293,20 +293,6 @@ class _Linear:
         same weights, is at most this, up to rounding. After :meth:`fit` the rows of
         all epochs count. The user guide has the formula.
 
-        The method does not exist where features were centred or scaled, or the target
-        standardised: each row is then changed by another mean and deviation, so that no
-        bound is known against a fixed model of the rows as they are. Pass
-        ``center=False``, which with sparse rows is what "auto" means. Once values have
-        been clipped, the bound is infinite.
-
-        With ``new_classes="add"`` the model is charged, at each row, for the classes
-        known there only: its scores of the others are left out. In one versus rest it
-        is charged for both of two classes.
-
-        With `average` the bound is the same. It holds for the algorithm's own
-        predictions, which `cumulative_loss_` counts, and not for predictions by
-        averaged weights, which :meth:`partial_fit_predict` returns.
-
         Parameters
         ----------
         coef : array-like of shape (n_features,) or (n_outputs, n_features)
@@ -328,6 +314,22 @@ class _Linear:
         ValueError
             If shapes do not fit, or the model has no intercept and `intercept` is not
             zero.
+
+        Notes
+        -----
+        The method does not exist where features were centred or scaled, or the target
+        standardised: each row is then changed by another mean and deviation, so that no
+        bound is known against a fixed model of the rows as they are. Pass
+        ``center=False``, which with sparse rows is what "auto" means. Once values have
+        been clipped, the bound is infinite.
+
+        With ``new_classes="add"`` the model is charged, at each row, for the classes
+        known there only: its scores of the others are left out. In one versus rest it
+        is charged for both of two classes.
+
+        With `average` the bound is the same. It holds for the algorithm's own
+        predictions, which `cumulative_loss_` counts, and not for predictions by
+        averaged weights, which :meth:`partial_fit_predict` returns.
         """
         model = self._fitted_model()
         return model.regret_bound(

@@ -9,8 +9,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
+from .._docstrings import described_as
 from .._typing import MatrixLike, SampleWeight
 from ..models.separate import SeparateModels
+from .online_estimator import OnlineEstimator
 
 COUNT = Interval(Integral, 1, None, closed="left")
 
@@ -58,29 +60,9 @@ class OnePassMixin:
             f"{type(self).__name__!r} object has no attribute {name!r}"
         )
 
+    @described_as(OnlineEstimator.fit)
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
     ) -> Self:
-        """Learn from the rows in order, each once, after forgetting all others.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, in any units.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Labels, or targets. In classification several columns, perhaps of a sparse
-            matrix, have 1 for each label of a row, and else 0.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows. None stands for ones.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            If the data or the weights are not usable. The estimator is then as it was.
-        """
+        """Learn from the rows in order, each once, after forgetting all others."""
         return super().fit(X, y, sample_weight)

@@ -171,12 +171,13 @@ class OnlineEstimator(
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            Training rows, in any units.
+            Rows, in any units.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             Labels, or targets. In classification several columns, perhaps of a sparse
             matrix, have 1 for each label of a row, and else 0.
         sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows' losses. None stands for ones.
+            Non-negative weights of the rows' losses. None stands for ones; a row of
+            weight 0 changes nothing.
 
         Returns
         -------

@@ -12,6 +12,7 @@ from sklearn.metrics import d2_pinball_score
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._docstrings import described_as
 from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
@@ -57,35 +58,16 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     _METHODS = ("predict",)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(OnlineEstimator.fit)
     def partial_fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None
     ) -> Self:
-        """Learn from the rows in order, each once.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows' losses. None stands for ones; a row of
-            weight 0 changes nothing.
-
-        Returns
-        -------
-        self : object
-            The estimator, which has learned.
-
-        Raises
-        ------
-        ValueError
-            If the data or the weights are not usable. The estimator is then as it was.
-        """
+        """Learn from the rows in order, each once."""
         self._partial_fit(X, y, sample_weight)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -98,12 +80,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            Their targets.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Non-negative weights of the rows' losses.
         method : {"predict"}, default="predict"
             For symmetry with the classifiers.
 

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import described_as
 from .._locks import locks_of
 from .._typing import Labels, Method, Prediction
 from .._validation import (
@@ -214,12 +215,9 @@ class RowByRow(metaclass=ABCMeta):
         """
         return self._predict(x, "predict")
 
+    @described_as(predict_one)
     def decision_function_one(self, x: RowLike) -> float | NDArray[np.float64]:
         """Predict the scores of a row; of classifiers only.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
@@ -228,12 +226,9 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("decision_function")
         return self._predict(x, "decision_function")
 
+    @described_as(predict_one)
     def predict_proba_one(self, x: RowLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes of a row.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
@@ -248,12 +243,9 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("predict_proba")
         return self._predict(x, "predict_proba")
 
+    @described_as(predict_one)
     def predict_interval_one(self, x: RowLike) -> NDArray[np.float64]:
         """Predict intervals for the target of a row; of regressors with intervals only.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------
@@ -264,12 +256,9 @@ class RowByRow(metaclass=ABCMeta):
         self._check_method("predict_interval")
         return self._predict(x, "predict_interval")
 
+    @described_as(predict_one)
     def predict_set_one(self, x: RowLike) -> NDArray[np.bool_]:
         """Predict a set of labels for a row; of classifiers with sets only.
-
-        Parameters
-        ----------
-        x : array-like of shape (n_features,), tuple of two ndarray, or dict
 
         Returns
         -------

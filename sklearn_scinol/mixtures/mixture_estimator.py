@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import (
 )
 from sklearn.utils.metaestimators import _BaseComposition
 
+from .._docstrings import described_as
 from ..estimators.additive import Additive
 from ..estimators.classifier import OnlineClassifier
 from ..estimators.linear import ABOVE_ONE, check_learned_in_order
@@ -541,6 +542,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         """Drop the axis of outputs if there is a single set of weights."""
         return values[0] if len(values) == 1 else values.swapaxes(0, axis)
 
+    @described_as(ExpertWeightsDisplay.from_estimator)
     def plot_weights(
         self,
         *,
@@ -553,30 +555,10 @@ class MixtureEstimator(Additive, _BaseComposition):
 
         Parameters
         ----------
-        output : int, default=0
-            Which output's weights, where there are several targets or labels.
         n_largest : int, default=9
             Number of experts and pools with an area of their own: those of the largest
             mean weight over the rows. All others share one, if they are more than one.
             None gives each its own.
-        ax : matplotlib Axes, default=None
-            Where to plot; None makes a new figure.
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
-
-        Returns
-        -------
-        display : sklearn_scinol.experts.ExpertWeightsDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If nothing was learned yet.
-        ValueError
-            If there is no such output, or `n_largest` is below 1.
         """
         return ExpertWeightsDisplay.from_estimator(
             self, output=output, n_largest=n_largest, ax=ax, **kwargs

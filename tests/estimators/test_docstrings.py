@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 from support.registry import PUBLIC_ESTIMATORS
 
-from sklearn_scinol._docstrings import _entries, inherit_descriptions
+from sklearn_scinol._docstrings import _entries, _sections, inherit_descriptions
 
 
 @pytest.fixture
@@ -151,6 +151,6 @@ def test_no_description_of_a_base_is_repeated(section):
     for own in ours:
         source = getsource(own)
         for base in {*own.__mro__[1:]} & {*ours}:
-            for entry in _entries(base, section).values():
+            for entry in _entries([_sections(base)], section).values():
                 description = indent(entry.partition("\n")[2], "    ")
                 assert not description or f"{description}\n" not in source
