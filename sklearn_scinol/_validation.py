@@ -6,7 +6,9 @@ from contextlib import contextmanager
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import check_is_fitted
 
 # Advice for masked arrays, by the name of the parameter.
 MASK_ADVICE = {
@@ -22,6 +24,15 @@ RECOMMENDATION = " For supervised learning, you might want to consider"
 
 # Python's message for a string that is not a number.
 NOT_A_NUMBER = "could not convert string to float"
+
+
+def is_fitted(estimator):
+    """Whether an estimator has learned anything."""
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True
 
 
 def check_not_masked(**arrays):

@@ -24,49 +24,21 @@ import sklearn_scinol
 
 from . import baselines, learners, losses, pipeline, preprocessing
 from ._files import replacing
-from ._hyperparameters import is_value_type
+from ._hyperparameters import is_native, is_value_type
 from ._invariants import check_parts
 from ._locks import SharedByThreads
 from ._optional import import_optional
 from ._shards import Origins
+from ._state import Part
 from .blocks import Slots
-from .conformal.offsets import Offsets
-from .conformal.thresholds import Thresholds
 from .estimators.served import Served, ServedKey
 from .learners.interval_ends import Corrections, ErrorSizes
 from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
-from .mixtures import adahedge, fixed_share, mixing_scale, second_level, target_range
-from .mixtures.expert import Expert
-from .mixtures.mixture_model import MixtureModel
-from .models import (
-    additive,
-    forest,
-    growing,
-    kernel,
-    last_label,
-    linear,
-    neighbors,
-    newton,
-    pool,
-    random_features,
-    recent,
-    separate,
-    weights,
-)
-from .models.trees import ExtraTrees, MondrianTrees
-from .tables import columns, dense, encoding, hashed, inputs, strings, vocabulary
-from .transforms import (
-    bins,
-    clipping,
-    features,
-    fourier,
-    history,
-    standard,
-    target_means,
-    targets,
-    units,
-)
+from .mixtures.adahedge import AdaHedge
+from .mixtures.mixing_scale import MixingScale
+from .models.kernel import Kernel
+from .tables.strings import Strings
 
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
@@ -97,33 +69,32 @@ def _name(cls):
 
 
 def _classes(*modules):
-    """Return the classes of public modules, or those that private ones define."""
-    return [
-        value
-        for module in modules
-        for name, value in vars(module).items()
-        if isclass(value)
-        and not isabstract(value)
-        and not name.startswith("_")
-        and name in getattr(module, "__all__", [name])
-        and (hasattr(module, "__all__") or value.__module__ == module.__name__)
-    ]
+    """Return the classes of public modules."""
+    members = [vars(module).get(n) for module in modules for n in module.__all__]
+    return [*filter(isclass, members)]
 
+
+def _parts(base=Part):
+    """Yield the classes of what changes in models, but for those that are bases."""
+    for each in base.__subclasses__():
+        if is_native(each) and not isabstract(each) and each.__name__ not in BASES:
+            yield each
+        yield from _parts(each)
+
+
+# Classes of parts that are bases, without abstract methods.
+BASES = (
+    *("ColumnGroup", "Forest", "Levels", "LinearClassifier", "LinearRegressor"),
+    *("RecordsChanges", "TableTransformer"),
+)
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)
-_TYPES = [
-    *[*_ESTIMATORS, AdaHedgeState, Expert, FixedShareState, MixtureModel],
-    *[Corrections, ErrorSizes, Offsets],
-    *[ExtraTrees, MondrianTrees, Origins, Served, ServedKey, Slots, Thresholds],
+_TYPES = {
+    *[*_ESTIMATORS, *_parts()],
     *filter(is_value_type, _classes(learners, losses)),
-    *_classes(adahedge, fixed_share, mixing_scale, second_level, target_range),
-    *_classes(additive, forest, growing, kernel, last_label, linear, neighbors),
-    *_classes(newton, pool, random_features, recent, separate, weights),
-    *_classes(columns, encoding, hashed, inputs, strings, vocabulary),
-    dense.DenseView,
-    *_classes(bins, clipping, features, fourier, history, standard),
-    *_classes(target_means, targets, units),
-]
+    *[AdaHedge, AdaHedgeState, Corrections, ErrorSizes, FixedShareState, Kernel],
+    *[MixingScale, Origins, Served, ServedKey, Slots, Strings],
+}
 
 #: Names of the types of this package that models consist of.
 #:

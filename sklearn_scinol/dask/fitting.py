@@ -16,8 +16,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._optional import import_optional
 from .._typing import Estimator, Labels, validate_params
-from ..evaluation.late import adds_classes
-from ..evaluation.progressive import _is_fitted
+from .._validation import is_fitted
+from ..estimators.rehearsal import adds_classes
 from ..persistence import _pack, import_skops, save
 from .graphs import Learning, check_mergeable, n_threads
 from .partitions import Chunks
@@ -194,11 +194,11 @@ def fit_dask(
             )
         n_shards = min(n_shards or n_threads(), n)
         cuts = _cuts(chunks.lengths, n, n_start_rows, n_final_rows)
-        if is_fitted := _is_fitted(estimator):
+        if has_learned := is_fitted(estimator):
             check_mergeable(estimator)
         stages = [
             partial(learning.shards, n_shards=n_shards, cuts=cuts * [first, 1])
-            for first in [not is_fitted, *[False] * (n_passes - 1)]
+            for first in [not has_learned, *[False] * (n_passes - 1)]
         ][: n_passes - n_done // n]
         ends = [*range(n_done, n * n_passes, n), n * n_passes]
     model = deepcopy(estimator)
@@ -214,7 +214,7 @@ def fit_dask(
         for stage, end in zip(stages, ends[1:], strict=True):
             (model,) = dask.compute(stage(lazily(model)))
             save_checkpoint(model, end)
-    if stages and not _is_fitted(model):
+    if stages and not is_fitted(model):
         raise ValueError("No partition has any rows.")
     return model
 
@@ -233,7 +233,7 @@ def _check(estimator, classes, has_targets):
     if (
         classes is None
         and is_classifier(estimator)
-        and not _is_fitted(estimator)
+        and not is_fitted(estimator)
         and not adds_classes(estimator)
     ):
         raise ValueError(

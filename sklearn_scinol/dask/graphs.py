@@ -10,8 +10,8 @@ import sklearn
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_consistent_length
 
+from .._validation import is_fitted
 from ..config import config_context, get_config
-from ..evaluation.progressive import _is_fitted
 from ..merging import merge_models
 
 #: Maximum number of models merged at a time.
@@ -142,17 +142,17 @@ def select_rows(make, which, n_first, n_last, values):
 
 def check_mergeable(model):
     """Return a model if it can be merged."""
-    if _is_fitted(model):
+    if is_fitted(model):
         merge_models([model])
     return model
 
 
 def merge(models, start):
     """Merge models, of which some may not be fitted."""
-    models = [model for model in models if _is_fitted(model)]
+    models = [model for model in models if is_fitted(model)]
     if not models:
         return start
-    return merge_models(models, start=start if _is_fitted(start) else None)
+    return merge_models(models, start=start if is_fitted(start) else None)
 
 
 def n_threads():

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_consistent_length, check_scalar
-from sklearn.utils.validation import check_is_fitted
 
 from .._locks import locks_of
 from .._rollback import finish, learn_as_last_step, roll_back
 from .._typing import Prediction
+from .._validation import is_fitted
 from .waiting import Waiting, take_rows
 
 if TYPE_CHECKING:
@@ -219,7 +218,7 @@ class LateLabels:
         """
         if isinstance(x, (Waiting, RowOfBlock)):
             self._keep({key: x})
-        elif self._is_fitted:
+        elif is_fitted(self.rows.estimator):
             self._come(_copied(x), key, "predict")
         else:
             with locks_of(self).state:
@@ -345,15 +344,6 @@ class LateLabels:
             self._waiting.pop(key, None)
             self._early.discard(key)
 
-    @property
-    def _is_fitted(self):
-        """Whether rows can be predicted, and observed."""
-        try:
-            check_is_fitted(self.rows.estimator)
-        except NotFittedError:
-            return False
-        return True
-
     def _predict(self, method, x, key):
         self.rows._check_method(method)
         return self._come(_copied(x), key, method)
@@ -389,7 +379,7 @@ class LateLabels:
 
         One that cannot be observed stays as it is: it is checked when it is learned.
         """
-        if not self._early or not self._is_fitted:
+        if not self._early or not is_fitted(self.rows.estimator):
             return
         for key in [key for key in self._waiting if key in self._early]:
             rollbacks, x = list[Any](), self._waiting[key]

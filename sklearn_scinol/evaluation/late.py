@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ..engines.clock import learning_time
+from ..estimators.rehearsal import adds_classes
 from ..estimators.waiting import (
     Waiting,
     join_key,
@@ -21,7 +21,7 @@ from ..estimators.waiting import (
     take_rows,
     unpack_rows,
 )
-from .scores import _Rows
+from .scores import _Rows, concatenate
 
 
 @dataclass
@@ -75,16 +75,7 @@ def _joined(blocks, classes):
 
     scored = None
     if first.scored is not None:
-        padded = [block.scored.with_classes(classes) for block in blocks]
-        scored = replace(
-            padded[0],
-            y=np.concatenate([each.y for each in padded]),
-            predictions={
-                method: np.concatenate([each.predictions[method] for each in padded])
-                for method in padded[0].predictions
-            },
-            sample_weight=np.concatenate([each.sample_weight for each in padded]),
-        )
+        scored = concatenate([block.scored for block in blocks], classes)
     return _Block(
         together("numbers"),
         join_rows([block.X for block in blocks]),
@@ -423,10 +414,3 @@ def _as_sliceable(X):
     if sparse.issparse(X):
         return X.tocsr()
     return np.asarray(X) if isinstance(X, np.memmap) else X
-
-
-def adds_classes(estimator):
-    """Whether an estimator, or the last step of a pipeline, accepts new classes."""
-    if isinstance(estimator, Pipeline):
-        estimator = estimator.steps[-1][1]
-    return getattr(estimator, "new_classes", None) == "add"

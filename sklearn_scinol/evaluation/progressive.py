@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_scalar
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from .._typing import Labels
+from .._validation import is_fitted
 from ..engines.clock import learning_time, stopped
 from ..estimators.labels import as_indicators, is_multilabel
+from ..estimators.rehearsal import adds_classes
 from .arrivals import Arrivals
-from .late import DelayedEstimator, adds_classes
+from .late import DelayedEstimator
 from .monitor import Alarm, LossMonitor
 from .scores import RunningScores, accepted_methods, default_metrics, make_scorers
 
@@ -365,7 +366,7 @@ class ProgressiveEstimator:
                 "progressive_validation needs an estimator with partial_fit, which "
                 f"{type(self.predictor).__name__} does not have."
             )
-        self.is_fitted = _is_fitted(self.predictor)
+        self.is_fitted = is_fitted(self.predictor)
         self.first_call = {}
         self.is_classifier = is_classifier(self.predictor)
         if self.is_classifier and classes is not None:
@@ -528,11 +529,3 @@ class ProgressiveEstimator:
         else:
             labels = classes[prediction.argmax(axis=1)]
         return {method: prediction, "predict": labels}
-
-
-def _is_fitted(estimator):
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:
-        return False
-    return True

@@ -334,9 +334,9 @@ def _padded(method, p, classes, all_classes):
     return padded
 
 
-def _concatenate(blocks):
-    """Join blocks of rows; the last block knows all classes."""
-    classes = blocks[-1].classes
+def concatenate(blocks, classes=None):
+    """Join blocks of rows, with all classes, or those that the last block knows."""
+    classes = blocks[-1].classes if classes is None else classes
     blocks = [rows.with_classes(classes) for rows in blocks]
     predictions = {
         method: np.concatenate([rows.predictions[method] for rows in blocks])
@@ -449,7 +449,7 @@ class _AnyScore:
         self.blocks.append(_Rows(rows.y, predictions, rows.sample_weight, rows.classes))
 
     def value(self):
-        rows = _concatenate(self.blocks)
+        rows = concatenate(self.blocks)
         self.blocks = [rows]
         return rows.score(self.scorer)
 
@@ -508,7 +508,7 @@ class _Window:
             self.score(n_added)
 
     def score(self, n_added):
-        rows = _concatenate(self.blocks)[-self.size :]
+        rows = concatenate(self.blocks)[-self.size :]
         self.blocks = [rows]
         self.n_samples.append(n_added)
         for name, scorer in self.scorers.items():
@@ -595,7 +595,7 @@ class RunningScores:
 
     def state(self):
         """Return the scores so far as plain data."""
-        pending = [_concatenate(self.pending)] if self.pending else []
+        pending = [concatenate(self.pending)] if self.pending else []
         return {
             "n_added": self.n_added,
             "next_point": self.next_point,
@@ -638,7 +638,7 @@ class RunningScores:
 
     def _score_pending(self):
         if self.pending:
-            rows = _concatenate(self.pending)
+            rows = concatenate(self.pending)
             if not self.scores:
                 self.scores = {
                     name: _running_score(scorer, rows)

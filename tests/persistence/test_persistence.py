@@ -260,6 +260,7 @@ def test_trusted_types_are_those_of_models():
     sets = OnlineConformalClassifier(ScInOLClassifier())
     models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
+    models.append(models[0]._serve([[0.0] * models[0].n_features_in_])[1])
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
     for case in covering.values():
