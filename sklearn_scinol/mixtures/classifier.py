@@ -6,16 +6,10 @@ from typing import Any, Literal
 
 from .._docstrings import inherit_descriptions
 from .._typing import ClassificationLoss, ClassWeight, RandomState
-from ..estimators.baseline import BaselineClassifier
 from ..estimators.classifier import OnlineClassifier
-from ..estimators.forest import MondrianForestClassifier, OnlineExtraTreesClassifier
-from ..estimators.implicit import AdaImplicitClassifier
-from ..estimators.last_label import LastLabelClassifier
-from ..estimators.neighbors import OnlineKNeighborsClassifier
 from ..estimators.online_newton import OnlineNewtonClassifier
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
-from ..estimators.scinol import ScInOLClassifier
-from .default_experts import MAX_CLASSES, Family
+from .default_experts import MAX_CLASSES
 from .mixture_estimator import MixtureEstimator
 
 
@@ -104,17 +98,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         **OnlineClassifier._parameter_constraints,
         **MixtureEstimator._own_constraints,
     }
-    _family = Family(
-        ScInOLClassifier,
-        BaselineClassifier,
-        AdaImplicitClassifier,
-        OnlineNewtonClassifier,
-        OnlineKNeighborsClassifier,
-        MondrianForestClassifier,
-        OnlineExtraTreesClassifier,
-        LastLabelClassifier,
-        ("loss", "clip_ratio"),
-    )
 
     def __init__(
         self,

@@ -7,6 +7,21 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import is_classifier
 
+from ..estimators.baseline import BaselineClassifier, BaselineRegressor
+from ..estimators.forest import (
+    MondrianForestClassifier,
+    MondrianForestRegressor,
+    OnlineExtraTreesClassifier,
+    OnlineExtraTreesRegressor,
+)
+from ..estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
+from ..estimators.last_label import LastLabelClassifier
+from ..estimators.neighbors import (
+    OnlineKNeighborsClassifier,
+    OnlineKNeighborsRegressor,
+)
+from ..estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
+from ..estimators.scinol import ScInOLClassifier, ScInOLRegressor
 from ..learners.extra_tree import MAX_ROWS
 from ..losses import Quantile
 from ..views import dense_view_of
@@ -77,20 +92,6 @@ KINDS = (
 NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
 
 
-class Family(NamedTuple):
-    """The estimators of default experts, and parameters that all of them share."""
-
-    scinol: type
-    baseline: type
-    implicit: type
-    newton: type
-    neighbors: type
-    forest: type
-    extra_trees: type
-    last_label: type | None  # in classification
-    parameters: tuple[str, ...]
-
-
 class Kinds(NamedTuple):
     """Properties of data and mixture that select default experts."""
 
@@ -109,17 +110,17 @@ class Kinds(NamedTuple):
 
 
 class DefaultExpert(NamedTuple):
-    """A default expert: a field of :class:`Family`, and parameters of its own.
+    """A default expert: classifier and regressor, and parameters of their own.
 
     With a bandwidth it learns random features of a Gaussian kernel whose standard
     deviation is that, times the root of the number of features.
     """
 
     name: str
-    estimator: str
+    estimators: tuple[Any, Any]
     parameters: dict[str, Any]
     kind: str = "linear"  # another one is a field of `Kinds`
-    is_used: Callable[[Kinds], bool] = lambda kinds: True
+    is_used: Callable[[Kinds], bool] = lambda has: True
     bandwidth: float | None = None
 
 
@@ -132,13 +133,22 @@ class FoundKind(NamedTuple):
     reason: str | None = None
 
 
+# Parameters of all default experts, where mixture and expert have them.
+SHARED = "loss", "epsilon", "quantile", "clip_ratio"
+
+SCINOL = ScInOLClassifier, ScInOLRegressor
+BASELINE = BaselineClassifier, BaselineRegressor
+IMPLICIT = AdaImplicitClassifier, AdaImplicitRegressor
+NEWTON = OnlineNewtonClassifier, OnlineNewtonRegressor
+NEIGHBORS = OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
+FOREST = MondrianForestClassifier, MondrianForestRegressor
+EXTRA_TREES = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
+
 STANDARD = {"center": "auto", "scale": True}
-CONSTANT = {"algorithm": "constant", **STANDARD}
+ADAGRAD = {"algorithm": "adagrad", "learning_rate": 1 / 4, **STANDARD}
+ADAOGD = {"algorithm": "adaogd", "learning_rate": 1 / 8, **STANDARD}
+CONSTANT = {"algorithm": "constant", "moment_forgetting": 0.03, **STANDARD}
 FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
-
-
-def _descent(algorithm, rate):
-    return {"algorithm": algorithm, "learning_rate": rate, **STANDARD}
 
 
 #: Default experts, in order. Beside additive and second-order experts, AdaGrad and
@@ -149,130 +159,81 @@ def _descent(algorithm, rate):
 #: label is so small that pools see which labels came before it.
 DEFAULT_EXPERTS = (
     DefaultExpert(
-        "no-features",
-        "newton",
-        {"random_features": 0},
-        "second_order",
-        lambda kinds: not (kinds.is_sparse or kinds.is_of_table),
+        *("no-features", NEWTON, {"random_features": 0}, "second_order"),
+        lambda has: not (has.is_sparse or has.is_of_table),
+    ),
+    DefaultExpert("scinol2", SCINOL, {}, is_used=lambda has: has.has_bounded_slope),
+    DefaultExpert(
+        "adagrad-0.25", BASELINE, ADAGRAD, is_used=lambda has: not has.additive
     ),
     DefaultExpert(
-        "scinol2", "scinol", {}, is_used=lambda kinds: kinds.has_bounded_slope
+        *("adaogd-0.125", BASELINE, ADAOGD, "linear"),
+        lambda has: not ((has.additive and has.second_order) or has.is_of_table),
     ),
     DefaultExpert(
-        "adagrad-0.25",
-        "baseline",
-        _descent("adagrad", 1 / 4),
-        is_used=lambda kinds: not kinds.additive,
+        "constant-forgetting", IMPLICIT, CONSTANT, is_used=lambda has: not has.is_sparse
     ),
     DefaultExpert(
-        "adaogd-0.125",
-        "baseline",
-        _descent("adaogd", 1 / 8),
-        is_used=lambda kinds: (
-            not ((kinds.additive and kinds.second_order) or kinds.is_of_table)
-        ),
+        *("constant-forgetting", IMPLICIT, {**CONSTANT, "beta": 1 / 32}, "linear"),
+        lambda has: has.is_sparse,
     ),
     DefaultExpert(
-        "constant-forgetting",
-        "implicit",
-        {**CONSTANT, "moment_forgetting": 0.03},
-        is_used=lambda kinds: not kinds.is_sparse,
+        *("newton", NEWTON, {}, "second_order"),
+        lambda has: has.n_features <= MAX_COVARIANCES or has.is_regression,
     ),
     DefaultExpert(
-        "constant-forgetting",
-        "implicit",
-        {**CONSTANT, "moment_forgetting": 0.03, "beta": 1 / 32},
-        is_used=lambda kinds: kinds.is_sparse,
+        *("newton", NEWTON, {"shared_covariance": True}, "second_order"),
+        lambda has: has.n_features > MAX_COVARIANCES and not has.is_regression,
     ),
     DefaultExpert(
-        "newton",
-        "newton",
-        {},
-        "second_order",
-        lambda kinds: kinds.n_features <= MAX_COVARIANCES or kinds.is_regression,
+        *("newton-forgetting", NEWTON, FORGETTING, "second_order"),
+        lambda has: has.n_features <= MAX_COVARIANCES,
     ),
     DefaultExpert(
-        "newton",
-        "newton",
-        {"shared_covariance": True},
-        "second_order",
-        lambda kinds: kinds.n_features > MAX_COVARIANCES and not kinds.is_regression,
-    ),
-    DefaultExpert(
-        "newton-forgetting",
-        "newton",
-        FORGETTING,
-        "second_order",
-        lambda kinds: kinds.n_features <= MAX_COVARIANCES,
-    ),
-    DefaultExpert(
-        "fourier-0.5-wide",
-        "newton",
-        WIDE_FOURIER,
-        "random_features",
-        lambda kinds: kinds.n_features > MAX_NARROW,
+        *("fourier-0.5-wide", NEWTON, WIDE_FOURIER, "random_features"),
+        lambda has: has.n_features > MAX_NARROW,
         bandwidth=0.5,
     ),
     DefaultExpert(
-        "fourier-1",
-        "newton",
-        {},
-        "random_features",
-        lambda kinds: kinds.n_features <= MAX_NARROW,
+        *("fourier-1", NEWTON, {}, "random_features"),
+        lambda has: has.n_features <= MAX_NARROW,
         bandwidth=1.0,
     ),
     DefaultExpert(
-        "fourier-0.25-forgetting",
-        "newton",
-        FORGETTING,
-        "random_features",
-        lambda kinds: (
-            kinds.n_features <= MAX_NARROW
-            and not (kinds.is_regression or kinds.is_of_table)
+        *("fourier-0.25-forgetting", NEWTON, FORGETTING, "random_features"),
+        lambda has: (
+            has.n_features <= MAX_NARROW and not (has.is_regression or has.is_of_table)
         ),
         bandwidth=0.25,
     ),
     DefaultExpert(
-        "fourier-2",
-        "newton",
-        {},
-        "random_features",
-        lambda kinds: kinds.is_regression,
+        *("fourier-2", NEWTON, {}, "random_features"),
+        lambda has: has.is_regression,
         bandwidth=2.0,
     ),
     *(
-        DefaultExpert(f"neighbors-{k}", "neighbors", {"n_neighbors": k}, "neighbors")
+        DefaultExpert(f"neighbors-{k}", NEIGHBORS, {"n_neighbors": k}, "neighbors")
         for k in (1, 3, 10)
     ),
-    DefaultExpert("mondrian-forest", "forest", {}, "forest"),
-    DefaultExpert("last-label", "last_label", {"dirichlet": 5e-4}, "last_label"),
+    DefaultExpert("mondrian-forest", FOREST, {}, "forest"),
     DefaultExpert(
-        "extra-trees",
-        "extra_trees",
-        {"penalty": 0.5, "window": WINDOW},
-        "extra_trees",
-        lambda kinds: not kinds.is_regression,
+        "last-label", (LastLabelClassifier, None), {"dirichlet": 5e-4}, "last_label"
     ),
     DefaultExpert(
-        "extra-trees-recent",
-        "extra_trees",
-        {"penalty": 1.0, "window": SHORT_WINDOW},
-        "extra_trees",
-        lambda kinds: not kinds.is_regression,
+        *("extra-trees", EXTRA_TREES, {"penalty": 0.5, "window": WINDOW}),
+        *("extra_trees", lambda has: not has.is_regression),
     ),
     DefaultExpert(
-        "extra-trees",
-        "extra_trees",
-        {"penalty": 1.0, "window": WINDOW},
-        "extra_trees",
-        lambda kinds: kinds.is_regression,
+        *("extra-trees-recent", EXTRA_TREES, {"penalty": 1.0, "window": SHORT_WINDOW}),
+        *("extra_trees", lambda has: not has.is_regression),
     ),
     DefaultExpert(
-        "bins-scinol2",
-        "scinol",
-        {**STANDARD, "additive": True},
-        "additive",
-        lambda kinds: kinds.has_bounded_slope,
+        *("extra-trees", EXTRA_TREES, {"penalty": 1.0, "window": WINDOW}),
+        *("extra_trees", lambda has: has.is_regression),
+    ),
+    DefaultExpert(
+        *("bins-scinol2", SCINOL, {**STANDARD, "additive": True}, "additive"),
+        lambda has: has.has_bounded_slope,
     ),
 )
 
@@ -298,8 +259,7 @@ def default_experts(mixture, loss, X):
 
 def _experts(mixture, loss, X, view="", prefix=""):
     """Return default experts on rows like `X`, with their names, and what was found."""
-    family = mixture._family
-    shared = {name: getattr(mixture, name) for name in family.parameters}
+    shared = {name: getattr(mixture, name) for name in SHARED if hasattr(mixture, name)}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
     if isinstance(loss, Quantile):
@@ -309,7 +269,7 @@ def _experts(mixture, loss, X, view="", prefix=""):
     for expert in DEFAULT_EXPERTS:
         if not (getattr(kinds, expert.kind, True) and expert.is_used(kinds)):
             continue
-        estimator = getattr(family, expert.estimator)
+        estimator = expert.estimators[kinds.is_regression]
         names = estimator._get_param_names()
         parameters = {n: value for n, value in shared.items() if n in names}
         parameters |= expert.parameters

@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 from .._docstrings import inherit_descriptions
 from .._locks import reads
 from .._typing import MatrixLike, Quantiles, RandomState, RegressionLoss
-from ..estimators.baseline import BaselineRegressor
-from ..estimators.forest import MondrianForestRegressor, OnlineExtraTreesRegressor
-from ..estimators.implicit import AdaImplicitRegressor
-from ..estimators.neighbors import OnlineKNeighborsRegressor
-from ..estimators.online_newton import OnlineNewtonRegressor
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
 from ..estimators.regressor import OnlineRegressor, with_quantiles
-from ..estimators.scinol import ScInOLRegressor
-from .default_experts import Family
 from .mixture_estimator import MixtureEstimator
 
 
@@ -91,17 +84,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
         **OnlineRegressor._parameter_constraints,
         **MixtureEstimator._own_constraints,
     }
-    _family = Family(
-        ScInOLRegressor,
-        BaselineRegressor,
-        AdaImplicitRegressor,
-        OnlineNewtonRegressor,
-        OnlineKNeighborsRegressor,
-        MondrianForestRegressor,
-        OnlineExtraTreesRegressor,
-        None,
-        ("loss", "epsilon", "quantile", "clip_ratio"),
-    )
 
     def __init__(
         self,
