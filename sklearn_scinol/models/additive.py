@@ -10,8 +10,9 @@ from ..blocks import DenseRows
 from ..config import current_engine
 from ..engines import get_engine
 from ..transforms import bins
-from .linear import BLOCK_ENTRIES, LinearModel
+from .linear import LinearModel
 from .model import at_once
+from .transformed import BLOCK_ENTRIES
 
 
 def new_bins(n_features):

@@ -11,7 +11,6 @@ from ..transforms.features import FeatureTransform
 from ..transforms.ranges import MAX_VALUE, OutOfRange
 from .forest import PRIOR_ROWS
 from .local import LocalModel
-from .model import BLOCK_ROWS, ordered_blocks
 
 
 class LastLabelModel(LocalModel):
@@ -54,8 +53,7 @@ class LastLabelModel(LocalModel):
 
     # Learning.
 
-    def _blocks(self, X, order=None):
-        return ordered_blocks(X.shape[0], BLOCK_ROWS, order)
+    max_row_entries = 1
 
     def learn_transforms(self, engine, chunk, rows, weights, once):
         if not chunk.is_within(MAX_VALUE, weights):

@@ -12,22 +12,9 @@ from ..blocks import Block, CSRRows, State, TargetScale
 from ..config import current_engine
 from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
-from ..transforms.features import FeatureTransform
-from ..transforms.targets import TargetTransform
 from .linear_state import MAX_FLOAT, LinearState
-from .model import (
-    BLOCK_ROWS,
-    MAX_SAFE_VALUE,
-    Learned,
-    at_once,
-    dense_rows,
-    ordered_blocks,
-)
-from .served import learn_served
-from .session import Session, prepare
-
-# Largest number of entries of a block, which may be copied (8 MB).
-BLOCK_ENTRIES = 2**20
+from .model import MAX_SAFE_VALUE, at_once, dense_rows
+from .transformed import TransformsRows
 
 # From this size on, checking values before they are learned takes longer than a copy of
 # the state.
@@ -38,31 +25,11 @@ MANY_ENTRIES, MANY_ROWS = 2**15, 64
 MIN_COLUMNS_PER_ENTRY = 4
 
 
-class LinearModel(LinearState):
+class LinearModel(TransformsRows, LinearState):
     """Linear model that transforms its rows, and learns them.
 
     See :class:`LinearState` for parameters and attributes.
     """
-
-    #: Whether it can share transformed rows with other models.
-    shares_rows = True
-
-    # Learning.
-
-    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
-        self.ensure_layout(chunk.X)
-        for rows in self.blocks(chunk.X, order, self._count_rows(chunk)):
-            if chunk.served is not None:
-                block = self.block(engine, chunk, rows)
-                (predicted,) = learn_served(engine, [self], block, [chunk.served[rows]])
-                yield Learned(rows, predicted.reported, predicted.all_finite)
-                continue
-            predicted = self._learn_many(engine, chunk, rows)
-            if predicted is None:
-                # No variable keeps the block, perhaps a copy, alive.
-                predicted = self.learn_block(engine, self.block(engine, chunk, rows))
-            yield Learned(rows, predicted.reported, predicted.all_finite)
 
     def ensure_layout(self, X):
         """Convert the state to the layout for rows of the type of `X`."""
@@ -75,14 +42,6 @@ class LinearModel(LinearState):
         if not self.traits.has_wealth:
             return None
         return partial(chunk.count_of_one_prior, self.weight_scale)
-
-    def blocks(self, X, order=None, count=None):
-        """Yield rows of `X` in order, as slices or indices, some at a time."""
-        n, entries = X.shape[0], self.max_row_entries
-        if self.learns_sparse(X):
-            entries = X.nnz // n
-        size = BLOCK_ENTRIES // max(entries, self.n_outputs, 1)
-        return ordered_blocks(n, min(max(size, 1), BLOCK_ROWS), order, count)
 
     def _learn_many(self, engine, chunk, rows):
         """Learn many dense rows, whose values the engine checks as it learns.
@@ -118,12 +77,8 @@ class LinearModel(LinearState):
         return Block(rows, moments, y, weights, scale, largest)
 
     def target_scale(self, engine, y, weights, once=at_once):
-        """Return the scale of targets, from which their transform has learned, or None.
-
-        For `once` see :meth:`learn_transforms`.
-        """
-        target, ratios = self.target, self.slope_ratios
-        scale = target and once(id(target), lambda: target.learn(engine, y, weights))
+        scale = super().target_scale(engine, y, weights, once)
+        ratios = self.slope_ratios
         if ratios is None:
             return scale
         slope = np.tile(ratios, (len(y), 1))
@@ -138,38 +93,6 @@ class LinearModel(LinearState):
         rows, outgrown = self.features.learn_and_convert(engine, rows, weights, checks)
         self.forget(outgrown)
         return rows, self.features.state()
-
-    def learn_transforms(self, engine, chunk, rows, weights, once):
-        """Return transformed rows, from which the transforms of features have learned.
-
-        ``once(key, function)`` calls the function for a new key; for a known one it
-        returns the former result.
-        """
-
-        def transform():
-            block = self.rows(chunk.X, rows)
-            checks = not chunk.is_within(self.features.largest, weights)
-            return self.features.learn_and_transform(engine, block, weights, checks)
-
-        transformed, outgrown = once(id(self.features), transform)
-        self.forget(outgrown)
-        return transformed
-
-    @property
-    def transforms_key(self):
-        """Key of the transforms, equal for models with equal transformed rows."""
-        return (id(self.features),)
-
-    def share_transforms(self, shared):
-        """Replace transforms by the transforms of models with equal keys.
-
-        `shared` maps keys to transforms; new ones are added.
-        """
-        key = "features", self.features.kind, self.skips_zeros
-        self.features = shared.setdefault(key, self.features)
-        if self.target is not None:
-            key = "target", self.target.kind
-            self.target = shared.setdefault(key, self.target)
 
     def forget(self, features):
         """Reset the state of features, unless the learner does not see their unit."""
@@ -220,21 +143,11 @@ class LinearModel(LinearState):
         """Whether zeros of sparse rows change nothing, so that rows stay sparse."""
         return not (self.features.center or self.traits.touches_all)
 
-    def learns_sparse(self, X):
-        """Whether the rows stay sparse up to the transform."""
-        return sparse.issparse(X) and self.skips_zeros
-
     def learner_sees_csr(self, X):
         """Whether the transformed rows are sparse."""
         return self.learns_sparse(X)
 
-    @property
-    def max_row_entries(self):
-        """Largest number of entries of a transformed dense row."""
-        return self.n_features
-
     def rows(self, X, rows):
-        """Return rows for engines, copied only where necessary."""
         if not self.learns_sparse(X):
             return dense_rows(X, rows)
         if isinstance(rows, slice):  # a slice of the matrix would be a copy
@@ -252,19 +165,13 @@ class LinearModel(LinearState):
         )
 
     def can_replay(self, is_sparse):
-        """Whether recorded calls can learn any row of ordinary values."""
         flags = self.fields.flags
         by_records = is_sparse or self.learner_sees_csr(None)
         if not (flags.f_contiguous if by_records else flags.c_contiguous):
             return False
         if is_sparse and self._changes_absent_features:
             return False
-        return self.features.can_replay(is_sparse)
-
-    @property
-    def row_units(self):
-        """Units of the features of rows as they are given."""
-        return self.features.units
+        return super().can_replay(is_sparse)
 
     @property
     def _changes_absent_features(self):
@@ -326,14 +233,6 @@ class LinearModel(LinearState):
             first = _first_nonzero([*shards.first])
             model.first = np.minimum(first, model.state()[0][0])
         return model
-
-    def _merge_transforms(self, shards):
-        """Merge transforms; return scales, see :meth:`FeatureTransform.merged`."""
-        features = shards.map(lambda model: model.features)
-        self.features, scales = FeatureTransform.merged(features)
-        if self.target is not None:
-            self.target = TargetTransform.merged(shards.map(lambda model: model.target))
-        return scales
 
     def _merge_learner(self, shards, scales):
         """Merge the states of the learner."""
@@ -456,31 +355,12 @@ class LinearModel(LinearState):
 
         return restore
 
-    # One row at a time.
-
-    def session(
-        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
-    ):
-        sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(Session, self, [self], engine, *sizes, serves=serves)
-
     # Predictions.
 
     @staticmethod
     def decisions_of_transformed(models, Z):
         """Predict transformed rows with several models."""
         return [model.decision_of_transformed(Z) for model in models]
-
-    def decision(self, X):
-        p = np.empty((X.shape[0], self.n_outputs))
-        for rows in self.blocks(X):
-            p[rows] = self.decision_of_transformed(self.transform(X[rows]))
-        return p
-
-    def transform(self, X):
-        """Return transformed rows, as the learner sees them."""
-        with np.errstate(all="ignore"):
-            return self.features.transform(X, self.weight_scale.smallest)
 
     def term(self, feature, values):
         """Return the term of a feature's values in predictions: (n, n_outputs)."""

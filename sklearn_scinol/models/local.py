@@ -10,17 +10,11 @@ from .._invariants import is_count, same_structure
 from ..blocks import Block, Predictions, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
-from ..transforms.features import FeatureTransform
-from ..transforms.targets import TargetTransform
-from .model import BLOCK_ROWS, Learned, Model, at_once, dense_rows, ordered_blocks
-from .served import learn_served
-from .session import Session, prepare
-
-# Largest number of entries of a block of rows, which may be copied (8 MB).
-BLOCK_ENTRIES = 2**20
+from .model import Model, at_once, dense_rows
+from .transformed import TransformsRows
 
 
-class LocalModel(Model):
+class LocalModel(TransformsRows, Model):
     """Predict a row from learned rows near it, which a memory has.
 
     Parameters
@@ -39,11 +33,7 @@ class LocalModel(Model):
     """
 
     memory: Any = None
-
-    #: See :class:`LinearModel`.
-    shares_rows = True
     skips_zeros: bool | None = False  # None for models that ignore rows
-    target = None
 
     def __init__(self, loss, n_features, n_outputs, *, features):
         super().__init__(loss, n_outputs)
@@ -67,22 +57,6 @@ class LocalModel(Model):
 
     # Learning.
 
-    def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
-        self.ensure_layout(chunk.X)
-        for rows in self._blocks(chunk.X, order):
-            block = self.block(engine, chunk, rows)
-            if chunk.served is None:
-                (learned,) = self.learn_together(engine, [self], block, are_new)
-            else:
-                served = [chunk.served[rows]]
-                (learned,) = learn_served(engine, [self], block, served, are_new)
-            yield Learned(rows, learned.predictions, True)
-
-    def _blocks(self, X, order=None):
-        size = max(BLOCK_ENTRIES // self.n_features, 1)
-        return ordered_blocks(X.shape[0], min(size, BLOCK_ROWS), order)
-
     def block(self, engine, chunk, rows):
         """Return a block of rows for the engine; the transforms learn from it."""
         weights = chunk.weights(self.weight_scale, rows)
@@ -90,41 +64,18 @@ class LocalModel(Model):
         y = chunk.targets(self.loss, self.n_outputs, rows)
         return Block(Z, None, y, weights, self.target_scale(engine, y, weights))
 
-    def target_scale(self, engine, y, weights, once=at_once):
-        """Return the scale of targets; see :meth:`LinearModel.target_scale`."""
-        target = self.target
-        return target and once(id(target), lambda: target.learn(engine, y, weights))
-
-    def learn_transforms(self, engine, chunk, rows, weights, once):
-        """Return transformed rows; see :meth:`LinearModel.learn_transforms`."""
-
-        def transform():
-            block = dense_rows(chunk.X, rows)
-            checks = not chunk.is_within(self.features.largest, weights)
-            return self.features.learn_and_transform(engine, block, weights, checks)
-
-        transformed, outgrown = once(id(self.features), transform)
-        if outgrown.size:
-            for memory in self.memories:
-                memory.forget(outgrown)
-        return transformed
-
-    @property
-    def transforms_key(self):
-        """Key of the transforms, equal for models with equal transformed rows."""
-        return (id(self.features),)
+    def forget(self, features):
+        """Forget what was learned of features, whose units have changed."""
+        for memory in self.memories if features.size else ():
+            memory.forget(features)
 
     def share_transforms(self, shared):
         """Replace transforms and memory by those of models with equal keys.
 
         If it is shared, only :meth:`learn_together` may learn from then on, with
-        all of these models. See :meth:`LinearModel.share_transforms`.
+        all of these models. See :meth:`TransformsRows.share_transforms`.
         """
-        key = "features", self.features.kind, False
-        self.features = shared.setdefault(key, self.features)
-        if self.target is not None:
-            key = "target", self.target.kind
-            self.target = shared.setdefault(key, self.target)
+        super().share_transforms(shared)
         if self.memory_key is not None:
             self._share_memories(shared)
 
@@ -210,15 +161,6 @@ class LocalModel(Model):
         """Convert the state to the layout for rows of the type of `X`."""
         self.features.ensure_layout(is_sparse=False)
 
-    def can_replay(self, is_sparse):
-        """Whether recorded calls can learn any row of ordinary values."""
-        return self.features.can_replay(is_sparse)
-
-    @property
-    def row_units(self):
-        """Units of the features."""
-        return self.features.units
-
     @property
     def next_growth(self):
         """Number of rows for which there is no room."""
@@ -234,24 +176,7 @@ class LocalModel(Model):
         (predicted,) = self.learn_together(engine, [self], block)
         return predicted
 
-    def session(
-        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
-    ):
-        sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(Session, self, [self], engine, *sizes, serves=serves)
-
     # Predictions.
-
-    def decision(self, X):
-        p = np.empty((X.shape[0], self.n_outputs))
-        for rows in self._blocks(X):
-            p[rows] = self.decision_of_transformed(self.transform(X[rows]))
-        return p
-
-    def transform(self, X):
-        """Return transformed rows."""
-        with np.errstate(all="ignore"):
-            return self.features.transform(X, self.weight_scale.smallest)
 
     def decision_of_transformed(self, Z):
         """Predict transformed rows."""
@@ -300,12 +225,8 @@ class LocalModel(Model):
         """Merge models of disjoint rows, which started from the same model."""
         model = shards.start.fresh()
         shards = model.merge_counts(shards)
-        features = shards.map(lambda part: part.features)
-        model.features, scales = FeatureTransform.merged(features)
+        scales = model._merge_transforms(shards)
         model._merge_memories(model.in_units_of_means(shards), scales)
-        if model.target is not None:
-            targets = shards.map(lambda part: part.target)
-            model.target = TargetTransform.merged(targets)
         return model
 
     def _merge_memories(self, shards, scales):

@@ -40,7 +40,7 @@ def used(monkeypatch):
         names.append(engine.__name__.rpartition(".")[2])
         return engine
 
-    monkeypatch.setattr(sklearn_scinol.models.linear, "get_engine", spy)
+    monkeypatch.setattr(sklearn_scinol.models.transformed, "get_engine", spy)
     return names
 
 

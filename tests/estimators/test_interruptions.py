@@ -50,7 +50,7 @@ from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.mixtures import expert, parallel
 from sklearn_scinol.mixtures import mixture_model as mixture_model
-from sklearn_scinol.models import linear
+from sklearn_scinol.models import linear, transformed
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
@@ -139,7 +139,7 @@ def same_config():
 
 def prepared(kind, monkeypatch):
     """An estimator that has learned rows, and others that it is about to learn."""
-    monkeypatch.setattr(linear, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(transformed, "BLOCK_ROWS", 16)
     estimator, container, n_rows = KINDS[kind]
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30 + n_rows, 6)), rng.normal(size=30 + n_rows)

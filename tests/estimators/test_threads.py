@@ -43,7 +43,7 @@ from sklearn_scinol._locks import locks_of
 from sklearn_scinol._rollback import rollback_on_error
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.merging import merge_models
-from sklearn_scinol.models import linear
+from sklearn_scinol.models import linear, transformed
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
@@ -349,7 +349,7 @@ def is_free(model):
 
 def test_a_long_call_lets_others_predict(monkeypatch):
     """A prediction comes between two blocks of rows, and waits for the first."""
-    monkeypatch.setattr(linear, "BLOCK_ROWS", 8)
+    monkeypatch.setattr(transformed, "BLOCK_ROWS", 8)
     X, y = dense(24), np.zeros(24)
     y[:12] = 1.0
     model = ScInOLRegressor().partial_fit(X[:4], y[:4])
@@ -400,7 +400,7 @@ def test_predictions_run_side_by_side(monkeypatch):
 
 def test_two_threads_that_learn(monkeypatch):
     """They take turns, a whole call each, even where one lets others predict."""
-    monkeypatch.setattr(linear, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(transformed, "BLOCK_ROWS", 4)
     X, y = dense(40), np.arange(40.0)
     model = ScInOLRegressor().partial_fit(X[:8], y[:8])
     alone = [deepcopy(model) for _ in range(2)]
@@ -444,7 +444,7 @@ def test_locks_are_free_after_errors(family):
 
 def test_locks_are_free_after_interruptions(monkeypatch):
     """Also where a thread is interrupted that waits."""
-    monkeypatch.setattr(linear, "BLOCK_ROWS", 4)
+    monkeypatch.setattr(transformed, "BLOCK_ROWS", 4)
     X, y = dense(20), np.zeros(20)
     model = ScInOLRegressor().partial_fit(X[:4], y[:4])
     before = deepcopy(model)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from sklearn_scinol.models import linear
+from sklearn_scinol.models import transformed
 from support.comparisons import assert_close, assert_identical, learned
 from support.registry import REPRESENTATIVES
 
@@ -26,7 +26,7 @@ def assert_chunks_do_not_matter(case, make, container, split, monkeypatch):
     if split == "random":
         ends = np.sort(np.random.default_rng(2).choice(ends, size=5, replace=False))
     elif split == "blocks":  # those into which one call is split inside
-        monkeypatch.setattr(linear, "BLOCK_ROWS", 7)
+        monkeypatch.setattr(transformed, "BLOCK_ROWS", 7)
         ends = []
     parts = make()
     of_parts = [
