@@ -20,6 +20,7 @@ from .._typing import (
 )
 from ..learners import OnlineNewton, VovkAzouryWarmuth
 from .linear import LinearClassifier, LinearRegressor
+from .regressor import PredictsDeviations
 from .second_order import SecondOrder, second_order_constraints
 
 
@@ -219,7 +220,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
 
 
 @inherit_descriptions
-class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
+class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
     r"""Linear regression of second order, such as recursive least squares.
 
     Each row is learned by a Newton step, in the metric of the covariance of all weights
@@ -260,6 +261,10 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
 
     Notes
     -----
+    Standard deviations of targets are the root of the variance of the noise times 1
+    plus the variance of the linear model. For a target with normal noise, 95 % of the
+    rows are within 1.96 of them.
+
     :doc:`/user_guide/newton` has the formulas of the update, of standard deviations and
     of standardisation. :meth:`regret_bound` [1]_ [3]_ exists with "squared_error" and
     without forgetting, where features and targets are learned as they are.
@@ -364,46 +369,9 @@ class OnlineNewtonRegressor(SecondOrder, LinearRegressor):
             )
         return self._newton(VovkAzouryWarmuth if self.vovk else OnlineNewton)
 
-    @overload
-    def predict(
-        self, X: MatrixLike, return_std: Literal[False] = False
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def predict(
-        self, X: MatrixLike, return_std: Literal[True]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-
-    @reads
-    def predict(
-        self, X: MatrixLike, return_std: bool = False
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Predict the targets of rows.
-
-        For each row exactly what the algorithm would be charged for if the row came
-        next.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Whether to return the standard deviations of the targets around their
-            predictions, too.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            In the units of the targets.
-        deviations : ndarray of the same shape
-            Only if `return_std`: the root of the variance of the noise times 1 plus the
-            variance of the linear model. For a target with normal noise, 95 % of the
-            rows are within 1.96 of them.
-        """
-        X = self._validate_rows(X)
+    def _decision_and_deviations(self, X):
         decision = self._decision_of_validated(X)
-        if not return_std:
-            return self._to_output(decision, "predict")
-        return self._with_deviations(decision, np.sqrt(self._model.target_variances(X)))
+        return decision, np.sqrt(self._model.target_variances(X))
 
     @property
     def noise_variance_(self) -> NDArray[np.float64]:

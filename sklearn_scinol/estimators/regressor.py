@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from numbers import Real
-from typing import Literal, Self
+from typing import Literal, Self, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -162,14 +163,6 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             return np.sort(decision, axis=1)
         return decision if self._output_shape else decision[:, 0]
 
-    def _with_deviations(self, decision, deviations):
-        """Return predictions, and standard deviations of the targets around them."""
-        predictions = self._to_output(decision, "predict")
-        if is_by_output(self._model.loss):  # as predictions are sorted
-            order = np.argsort(decision, axis=1, kind="stable")
-            return predictions, np.take_along_axis(deviations, order, axis=1)
-        return predictions, self._to_output(deviations, "predict")
-
     @property
     def _is_flat(self):
         """Whether predictions are of shape (n_samples,)."""
@@ -240,6 +233,56 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = not self._has_quantiles
         return tags
+
+
+class PredictsDeviations:
+    """Mixin for regressors that know how far targets are from their predictions."""
+
+    @abstractmethod
+    def _decision_and_deviations(self, X):
+        """Return predictions for validated rows, and deviations of the targets."""
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[False] = False
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def predict(
+        self, X: MatrixLike, return_std: Literal[True]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+
+    @reads
+    def predict(
+        self, X: MatrixLike, return_std: bool = False
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Predict the targets of rows.
+
+        For each row exactly what the model would be charged for if the row came next.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Whether to return the standard deviations of the targets around their
+            predictions, too.
+
+        Returns
+        -------
+        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
+            In the units of the targets.
+        deviations : ndarray of the same shape
+            Only if `return_std`: see the notes of the class.
+        """
+        X = self._validate_rows(X)
+        if not return_std:
+            return self._to_output(self._decision_of_validated(X), "predict")
+        decision, deviations = self._decision_and_deviations(X)
+        predictions = self._to_output(decision, "predict")
+        if is_by_output(self._model.loss):  # as predictions are sorted
+            order = np.argsort(decision, axis=1, kind="stable")
+            return predictions, np.take_along_axis(deviations, order, axis=1)
+        return predictions, self._to_output(deviations, "predict")
 
 
 def with_quantiles(estimator):

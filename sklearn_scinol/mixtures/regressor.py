@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .._docstrings import inherit_descriptions
-from .._locks import reads
-from .._typing import MatrixLike, Quantiles, RandomState, RegressionLoss
+from .._typing import Quantiles, RandomState, RegressionLoss
 from ..estimators.parameters import DEFAULT_MAX_ITER, DEFAULT_TOL
-from ..estimators.regressor import OnlineRegressor, with_quantiles
+from ..estimators.regressor import OnlineRegressor, PredictsDeviations, with_quantiles
 from .mixture_estimator import MixtureEstimator
 
 
 @inherit_descriptions
-class HedgeRegressor(MixtureEstimator, OnlineRegressor):
+class HedgeRegressor(PredictsDeviations, MixtureEstimator, OnlineRegressor):
     r"""Regressor as good as the best of several learners, with nothing to tune.
 
     Several learners, the experts, predict each row. Their predictions are mixed by
@@ -58,6 +56,12 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
     `regret_bound_` includes what experts were charged more because they were clipped.
     :doc:`/user_guide/mixtures` says how the default experts were chosen, and what is
     guaranteed.
+
+    Standard deviations of targets are the root of the mean squared error of all
+    predictions before, but the first, plus the weighted mean of squared differences of
+    the experts from the prediction. The experts differ most on rows that are unlike
+    those learned. :class:`OnlineConformalRegressor` has intervals that hold their
+    level.
 
     With a list of quantiles each has weights of its own. An expert of one output, for
     instance of another loss, makes the same prediction for all.
@@ -133,46 +137,6 @@ class HedgeRegressor(MixtureEstimator, OnlineRegressor):
                 )
         return estimator
 
-    @overload
-    def predict(
-        self, X: MatrixLike, return_std: Literal[False] = False
-    ) -> NDArray[np.float64]: ...
-
-    @overload
-    def predict(
-        self, X: MatrixLike, return_std: Literal[True]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-
-    @reads
-    def predict(
-        self, X: MatrixLike, return_std: bool = False
-    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Predict the targets of rows.
-
-        For each row exactly what the mixture would be charged for if the row came next.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Whether to return the standard deviations of the targets around their
-            predictions, too.
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            In the units of the targets.
-        deviations : ndarray of the same shape
-            Only if `return_std`: the root of the mean squared error of all predictions
-            before, but the first, plus the weighted mean of squared differences of the
-            experts from the prediction. The experts differ most on rows that are unlike
-            those learned.
-            :class:`~sklearn_scinol.OnlineConformalRegressor` has intervals that hold
-            their level.
-        """
-        X = self._validate_rows(X)
-        if not return_std:
-            return self._to_output(self._decision_of_validated(X), "predict")
+    def _decision_and_deviations(self, X):
         deviations = np.empty((X.shape[0], self._model.n_outputs))
-        decision = self._decision_of_validated(X, deviations)
-        return self._with_deviations(decision, deviations)
+        return self._decision_of_validated(X, deviations), deviations
