@@ -14,10 +14,7 @@ from .estimators.forest import (
     OnlineExtraTreesRegressor,
 )
 from .estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
-from .estimators.neighbors import (
-    OnlineKNeighborsClassifier,
-    OnlineKNeighborsRegressor,
-)
+from .estimators.neighbors import OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
 from .estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from .estimators.scinol import ScInOLClassifier, ScInOLRegressor
 from .merging import merge_models

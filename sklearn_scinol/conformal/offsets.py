@@ -4,11 +4,7 @@ import numpy as np
 
 from .._shards import merge
 from ..estimators.scinol import ScInOLRegressor
-from ..learners.interval_ends import (
-    RATES,
-    UNIT,
-    nest,
-)
+from ..learners.interval_ends import RATES, UNIT, nest
 from .levels import Levels
 
 #: Step of corrections, in units of errors. The scores of intervals depend little on it;

@@ -58,10 +58,7 @@ class _AdaFTRL:
     .. [2] W. M. Koolen. "AdaFTRL." 2016, on the author's blog.
     """
 
-    _own_constraints = {
-        "radius": [UNITS],
-        "tuning": [StrOptions(set(TUNINGS))],
-    }
+    _own_constraints = {"radius": [UNITS], "tuning": [StrOptions(set(TUNINGS))]}
 
     def _make_learner(self, lipschitz):
         return AdaFTRL(float(self.radius), TUNINGS[self.tuning])

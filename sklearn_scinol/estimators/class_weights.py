@@ -5,12 +5,7 @@ from sklearn.utils import assert_all_finite, compute_class_weight
 from sklearn.utils.validation import check_non_negative
 
 from ..models.weights import check_range
-from .labels import (
-    balanced_weight,
-    counts_before,
-    find_class_segments,
-    spread_counts,
-)
+from .labels import balanced_weight, counts_before, find_class_segments, spread_counts
 
 
 class ClassWeightMixin:

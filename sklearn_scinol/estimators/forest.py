@@ -360,10 +360,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     1.00
     """
 
-    _parameter_constraints: dict = {
-        **_ExtraTrees._own_constraints,
-        **CLASS_CONSTRAINTS,
-    }
+    _parameter_constraints: dict = {**_ExtraTrees._own_constraints, **CLASS_CONSTRAINTS}
     _fixed_parameters = {"loss": "log_loss"}
 
     def __init__(

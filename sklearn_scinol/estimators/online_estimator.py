@@ -329,14 +329,7 @@ class OnlineEstimator(
 
     @learns
     def _partial_fit(
-        self,
-        X,
-        y,
-        sample_weight,
-        classes=None,
-        method=None,
-        served=None,
-        serves=False,
+        self, X, y, sample_weight, classes=None, method=None, served=None, serves=False
     ):
         """Learn rows in order; return predictions before each if `method` is given.
 

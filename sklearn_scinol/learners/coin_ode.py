@@ -116,9 +116,7 @@ class CODE(NamedTuple):
             return smaller(least + above, MAX_LOG_WEALTH)
 
         norm = solve_odd(
-            lambda norm: norm * np.exp(log_wealth(norm)) / H,
-            w_norm,
-            MAX_WEALTH * H,
+            lambda norm: norm * np.exp(log_wealth(norm)) / H, w_norm, MAX_WEALTH * H
         )
         theta = w * np.where(w_norm > 0.0, norm / w_norm, 0.0)[:, np.newaxis]
         return State(theta), Shared(log_wealth(norm), H)

@@ -26,13 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import (
-    TINY,
-    count_at_most,
-    larger,
-    smaller,
-    sum_at_most,
-)
+from .._portable import TINY, count_at_most, larger, smaller, sum_at_most
 from ..blocks import SIDE_BY_SIDE, ExtraTree, store_row
 from .trees import (
     FEATURE,

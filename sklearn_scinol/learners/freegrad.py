@@ -5,15 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import (
-    MAX_WEALTH,
-    TINY,
-    chosen,
-    exact,
-    exp,
-    larger,
-    smaller,
-)
+from .._portable import MAX_WEALTH, TINY, chosen, exact, exp, larger, smaller
 from .bases.betting import solve_odd
 from .bases.scale_invariant import maximum_invariants
 

@@ -15,14 +15,7 @@ itself learns.
 
 import numpy as np
 
-from .._portable import (
-    add_multiple,
-    copy_into,
-    inner,
-    larger,
-    move_and_multiply,
-    trace,
-)
+from .._portable import add_multiple, copy_into, inner, larger, move_and_multiply, trace
 from ..losses import methods
 from .online_newton import forget
 

@@ -10,13 +10,7 @@ import numpy as np
 
 from .classification import CrossEntropy, Hinge, Logistic, SquaredHinge
 from .interface import Loss
-from .regression import (
-    AbsoluteError,
-    EpsilonInsensitive,
-    Huber,
-    Quantile,
-    SquaredError,
-)
+from .regression import AbsoluteError, EpsilonInsensitive, Huber, Quantile, SquaredError
 
 __all__ = [
     "AbsoluteError",
@@ -32,11 +26,7 @@ __all__ = [
 ]
 
 #: Losses of two classes, or of each class against the rest.
-CLASSIFICATION = {
-    "log_loss": Logistic,
-    "hinge": Hinge,
-    "squared_hinge": SquaredHinge,
-}
+CLASSIFICATION = {"log_loss": Logistic, "hinge": Hinge, "squared_hinge": SquaredHinge}
 
 #: Losses of more than two classes, for learners that take joint losses.
 JOINT = {"log_loss": CrossEntropy}

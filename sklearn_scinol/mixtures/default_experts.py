@@ -16,10 +16,7 @@ from ..estimators.forest import (
 )
 from ..estimators.implicit import AdaImplicitClassifier, AdaImplicitRegressor
 from ..estimators.last_label import LastLabelClassifier
-from ..estimators.neighbors import (
-    OnlineKNeighborsClassifier,
-    OnlineKNeighborsRegressor,
-)
+from ..estimators.neighbors import OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
 from ..estimators.online_newton import OnlineNewtonClassifier, OnlineNewtonRegressor
 from ..estimators.scinol import ScInOLClassifier, ScInOLRegressor
 from ..learners.extra_tree import MAX_ROWS

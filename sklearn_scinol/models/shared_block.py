@@ -49,8 +49,7 @@ class SharedBlock:
     def targets(self, loss, n_outputs, rows):
         """See :class:`Chunk`."""
         return self._cached(
-            (loss.joint, n_outputs),
-            lambda: self.chunk.targets(loss, n_outputs, rows),
+            (loss.joint, n_outputs), lambda: self.chunk.targets(loss, n_outputs, rows)
         )
 
     def weights(self, scale, rows):

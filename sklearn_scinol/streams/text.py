@@ -21,14 +21,7 @@ from .arrow import csv, pa
 from .columns import describe_type
 from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
-from .rows import (
-    Fault,
-    SparseRows,
-    Tables,
-    parse_by_halves,
-    parts_after,
-    split_faults,
-)
+from .rows import Fault, SparseRows, Tables, parse_by_halves, parts_after, split_faults
 
 #: Bytes parsed at once. Smaller blocks take longer, and so do larger ones, which do not
 #: stay in the processor's cache.

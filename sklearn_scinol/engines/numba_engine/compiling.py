@@ -17,15 +17,7 @@ from . import exponentials, flat_cache, registers, substitutes
 from .bound import bind
 from .disk_cache import Cache
 from .flat_cache import Description, described
-from .flattening import (
-    Flattener,
-    flatten,
-    getter,
-    named,
-    parsed,
-    shape,
-    structure,
-)
+from .flattening import Flattener, flatten, getter, named, parsed, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 from .unowned import without_owner
 

@@ -27,12 +27,7 @@ def learn_rounds(state, losses, c, weights, late=None):
 
 @strict
 def _learn_hedge(state, losses, c, weights, room):
-    lead, w, totals, numbers = (
-        state.lead,
-        state.weights,
-        state.totals,
-        state.numbers,
-    )
+    lead, w, totals, numbers = (state.lead, state.weights, state.totals, state.numbers)
     t, gap, loss = numbers[0], numbers[1], numbers[2]
     largest_range, norm_of_ranges = numbers[3], numbers[4]
     weighted, excess = room

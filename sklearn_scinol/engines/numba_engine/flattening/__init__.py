@@ -12,15 +12,7 @@ import ast
 from .flattener import Flattener
 from .source import parsed, walk
 from .unneeded import passed_on, without_unread
-from .values import (
-    Known,
-    getter,
-    load_name,
-    named,
-    names_of,
-    shape,
-    structure,
-)
+from .values import Known, getter, load_name, named, names_of, shape, structure
 
 
 def flatten(function, values, flattener, view=None):
