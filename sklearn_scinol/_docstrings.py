@@ -124,7 +124,7 @@ def _entries(docstrings, section):
     for each in docstrings:
         for entry in re.split(r"\n(?=\S)", each.get(section, "")):
             if entry:
-                entries.setdefault(entry.split()[0].lstrip("*"), entry)
+                entries.setdefault(entry.split()[0].lstrip("*"), entry.rstrip())
     return entries
 
 

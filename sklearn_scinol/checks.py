@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils.validation import _num_samples
 
+from ._docstrings import described_as
 from ._hyperparameters import is_value, with_plain_numbers
 from .baselines import BaselineClassifier, BaselineRegressor
 from .config import config_context
@@ -122,7 +123,7 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
     AssertionError
         If a statement does not hold.
     TypeError, ValueError
-        If it lacks what a learner must declare, or is no learner.
+        If it lacks what its kind must declare, or is of another kind.
 
     Examples
     --------
@@ -153,6 +154,7 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
                 _check_bound(case)
 
 
+@described_as(check_learner)
 def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     """Check that a loss and its derivative, and all else that it has, fit together.
 
@@ -166,15 +168,6 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     ----------
     loss : Loss
         An instance.
-    engines : list of {"numpy", "numba"}, default=None
-        Engines to learn with. None stands for all installed engines.
-
-    Raises
-    ------
-    AssertionError
-        If a statement does not hold.
-    TypeError, ValueError
-        If it lacks what a loss must declare, or is no loss.
 
     Examples
     --------

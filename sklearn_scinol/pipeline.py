@@ -733,6 +733,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return self._final_estimator.loss_curve_
 
 
+@described_as(OnlinePipeline)
 def make_online_pipeline(
     *steps: Any,
     memory: str | Memory | None = None,
@@ -745,12 +746,6 @@ def make_online_pipeline(
     ----------
     *steps : estimators
         The steps in order.
-    memory : str or object with the joblib.Memory interface, default=None
-        See :class:`OnlinePipeline`.
-    transform_input : list of str, default=None
-        See :class:`OnlinePipeline`.
-    verbose : bool, default=False
-        See :class:`OnlinePipeline`.
 
     Returns
     -------

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import StrOptions
 
-from .._docstrings import inherit_descriptions
+from .._docstrings import described_as, inherit_descriptions
 from .._locks import reads
 from .._typing import (
     ClassificationLoss,
@@ -19,6 +19,7 @@ from .._typing import (
     RegressionLoss,
 )
 from ..learners import OnlineNewton, VovkAzouryWarmuth
+from .classifier import OnlineClassifier
 from .linear import LinearClassifier, LinearRegressor
 from .regressor import PredictsDeviations
 from .second_order import SecondOrder, second_order_constraints
@@ -176,6 +177,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
     @reads
+    @described_as(OnlineClassifier.decision_function)
     def decision_function(
         self, X: MatrixLike, return_std: bool = False
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -186,7 +188,6 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
 
         Parameters
         ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
         return_std : bool, default=False
             Whether to return the standard deviations of the linear model's scores, too.
 

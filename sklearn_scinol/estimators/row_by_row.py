@@ -169,6 +169,7 @@ class RowByRow(metaclass=ABCMeta):
         self._learn(x, y, sample_weight, None)
         return self
 
+    @described_as(learn_one)
     def predict_learn_one(
         self,
         x: RowLike,
@@ -181,8 +182,6 @@ class RowByRow(metaclass=ABCMeta):
 
         Parameters
         ----------
-        x, y, sample_weight
-            See :meth:`learn_one`.
         method : {"predict", "decision_function", "predict_proba", \
                 "predict_log_proba"}, default="predict"
             Which answer to return; of regressors "predict".
@@ -288,17 +287,9 @@ class RowByRow(metaclass=ABCMeta):
         """
         return LateLabels(self, max_waiting)
 
+    @described_as(learn_one)
     def observe_one(self, x: RowLike) -> Self:
         """Learn a row whose label will not come; of pipelines with `observe` only.
-
-        Parameters
-        ----------
-        x : dict, array-like or tuple of two ndarray
-            The next row of the stream.
-
-        Returns
-        -------
-        self : RowByRow
 
         Raises
         ------

@@ -14,11 +14,12 @@ from sklearn.utils import _safe_indexing, check_array
 from sklearn.utils.validation import column_or_1d
 
 from .._curves import point_after
+from .._docstrings import described_as
 from .._typing import Labels
 from ..estimators.regressor import with_quantiles
 from ..losses import JOINT
 from .comparator import Comparator, best_on_targets, row_losses
-from .progressive import _progress_bar, _unpack
+from .progressive import _progress_bar, _unpack, progressive_validation
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,7 @@ class RegretCurveResult:
         return self.cumulative_loss - self.comparator_loss
 
 
+@described_as(progressive_validation)
 def regret_curve(
     estimator: Any,
     stream: Iterable[Any],
@@ -83,11 +85,6 @@ def regret_curve(
         for the best in hindsight, within the `radius` of the estimator if it has one.
     classes : array-like of shape (n_classes,), default=None
         All classes of the stream. Needed for a classifier.
-    target : str, default=None
-        Name of the column to predict, if the stream consists of frames.
-    progress : bool, default=True
-        Whether to show a progress bar, if tqdm is installed and the stream takes longer
-        than a second.
 
     Returns
     -------
