@@ -17,6 +17,10 @@ from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING
 
 _NAMES = ("scinol1", "scinol2")
 
+#: Rows with a larger sum of ``|x| / M`` make ScInOL2 more cautious; rows with no more
+#: features never do.
+MAX_SHARE = 128.0
+
 
 class _ScInOL(Additive):
     """Parameters and learner of the classifier and the regressor.
@@ -25,7 +29,8 @@ class _ScInOL(Additive):
     ----------
     algorithm : {"scinol2", "scinol1"}, default="scinol2"
         The paper's second algorithm is bolder and nearly always better; the first has
-        a bound without any ratio of feature values.
+        a bound without any ratio of feature values. In rows of more than 128 features
+        "scinol2" begins more cautiously than published.
     initial_wealth : float, default=1.0
         The paper's ε. Nothing to tune: bounds depend on its logarithm.
 
@@ -60,7 +65,9 @@ class _ScInOL(Additive):
     }
 
     def _make_learner(self, lipschitz):
-        return ALGORITHMS[self.algorithm](float(self.initial_wealth))
+        learner = ALGORITHMS[self.algorithm](float(self.initial_wealth))
+        is_second = self.algorithm == "scinol2"
+        return learner._replace(max_share=MAX_SHARE) if is_second else learner
 
 
 @inherit_descriptions

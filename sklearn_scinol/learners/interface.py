@@ -104,6 +104,18 @@ class Learner(Declarations, Protocol):
     def update(self, s, i, x, g, w, t):
         """Learn from row `t`, which was predicted with weight `w`."""
 
+    def widens(self, n, t):
+        """Return whether `widen` is called after row `t`, which has `n` entries.
+
+        Only for learners that depend on how many features a row has. Entries may be 0.
+        """
+
+    def share(self, s, i, x):
+        """Return the term of a coordinate in the sum that `widen` gets."""
+
+    def widen(self, s, i, x, r):
+        """Learn from the sum `r` of `share` over a row, for the first output."""
+
     def add_wealth(self, s, before):
         """Add to the wealth of all coordinates what `initial_wealth` was raised by.
 
@@ -236,6 +248,7 @@ class Traits(NamedTuple):
     folds: bool  # has a factor that may become too small
     reaches: bool  # has weights that depend on the row
     in_ball: bool  # can keep its weights in a ball
+    widens: bool  # depends on how many features a row has
     has_wealth: bool  # has a wealth in the unit of the sample weights
     takes_kernels: bool  # needs inner products of rows only
     bounds_regret: bool
@@ -262,6 +275,7 @@ def traits(learner):
         folds=hasattr(learner, "take_scale"),
         reaches=hasattr(learner, "reach"),
         in_ball="radius" in getattr(learner, "parameters", ()),
+        widens=hasattr(learner, "widens"),
         has_wealth=hasattr(learner, "add_wealth"),
         takes_kernels=issubclass(learner, GradientSum),
         bounds_regret=hasattr(learner, "regret_bound"),

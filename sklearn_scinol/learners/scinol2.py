@@ -1,5 +1,6 @@
 """ScInOL2 of Kempka, Kotłowski and Warmuth (2019), Algorithms 2 and 4."""
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -8,9 +9,12 @@ from .._portable import MAX_WEALTH, TINY, larger, smaller, squared_scale
 from .bases.betting import bet_and_stake
 from .bases.scale_invariant import gradient_invariants, maximum_invariants
 
+#: Number of first rows that may raise `M`: later, S^2 is what matters.
+WIDENING_ROWS = 300
+
 
 class State(NamedTuple):  # one entry for each coordinate and output
-    M: np.ndarray  # largest |x| so far
+    M: np.ndarray  # largest |x| so far, or more after a wide row
     G: np.ndarray  # minus the sum of the gradients g x
     S2: np.ndarray  # sum of the squared gradients (g x)^2
     eta: np.ndarray  # wealth: the initial one minus the sum of g x w
@@ -33,13 +37,22 @@ class ScInOL2(NamedTuple):
     :math:`\eta \leftarrow \eta - g x w`. Where the unit of :math:`\epsilon` grows with
     the sample weights, :math:`\eta` grows by as much as :math:`\epsilon`.
 
+    All coordinates bet at once, so that a row of many features is at first predicted
+    far too boldly. Where :math:`r = \sum |x| / M` over a row exceeds `max_share`,
+    :math:`M \leftarrow \max(M, |x| r / \text{max_share})` after it. Theorem 3.2 holds
+    with that :math:`M`: its proof needs one that never falls and is at least
+    :math:`|x|`.
+
     Parameters
     ----------
     initial_wealth : float
         The paper's :math:`\epsilon`.
+    max_share : float
+        Infinity for the paper's algorithm.
     """
 
     initial_wealth: float = 1.0
+    max_share: float = inf
 
     State = State
     parameters = {"initial_wealth": "initial_wealth"}
@@ -67,6 +80,15 @@ class ScInOL2(NamedTuple):
         s.G[i] -= gx
         s.S2[i] += gx * gx
         s.eta[i] = smaller(s.eta[i] - gx * w, MAX_WEALTH)
+
+    def widens(self, n, t):
+        return n > self.max_share and t <= WIDENING_ROWS
+
+    def share(self, s, i, x):
+        return np.abs(x) / larger(larger(s.M[i], np.abs(x)), TINY)
+
+    def widen(self, s, i, x, r):
+        s.M[i] = larger(s.M[i], np.abs(x) * larger(r / self.max_share, 1.0))
 
     def add_wealth(self, s, before):
         more = self.initial_wealth - before

@@ -17,7 +17,8 @@ from sklearn_scinol import learners, losses
 from sklearn_scinol.checks import check_learner, check_loss
 
 CHECKED = [Descent(0.5), MergingDescent(0.5), LeastSquares(0.5), learners.ScInOL2()]
-CHECKED += [learners.CODE(), learners.Adam(0.1), learners.OGD(0.5)]
+CHECKED += [learners.ScInOL2(max_share=1.5), learners.CODE(), learners.Adam(0.1)]
+CHECKED += [learners.OGD(0.5)]
 CHECKED += thoroughly(
     *(
         cls(*[6.0 for field in cls._fields if field not in cls._field_defaults])

@@ -10,6 +10,8 @@ from support import naive
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.registry import CASES, ENGINES, LAYOUTS, REPRESENTATIVES, THOROUGH, thinned
 
+from sklearn_scinol.estimators import scinol
+
 layouts = pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 N_ROWS = 25  # the references are slow
 
@@ -145,6 +147,24 @@ def test_average_from(case, layout, average, engine):
     model, expected = learned_simply(case, layout.center, average)
     assert_agrees(case, case.charged(estimator, layout.container(X), y), expected)
     assert_same_model(case, estimator, model)
+
+
+@thinned([case for case in CASES if case.algorithm == "scinol2"], layout=LAYOUTS)
+def test_wide_rows(case, layout, engine, monkeypatch):
+    monkeypatch.setattr(scinol, "MAX_SHARE", 1.5)
+    X, y = case.data(N_ROWS)
+    model = reference(
+        case, X.shape[1], center=layout.center, average=case.average, max_share=1.5
+    )
+    weights = sample_weights(len(y), True)
+    expected = learn(case, model, X, y, weights)
+    estimator = case.make(center=layout.center)
+    charged = case.charged(estimator, layout.container(X), y, sample_weight=weights)
+    assert_agrees(case, charged, expected)
+    assert_same_model(case, estimator, model)
+    for coef, intercept in () if layout.center else comparators(case, X, True):
+        bound = model.regret_bound(coef.tolist(), intercept.tolist())
+        assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
 
 
 @thinned([case for case in REPRESENTATIVES if case.classifies])

@@ -19,6 +19,7 @@ from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
 from support.registry import CASES, LAYOUTS, LOSS_PARAMETERS, thinned
 
+from sklearn_scinol.estimators import scinol
 from sklearn_scinol.evaluation import best_comparator
 
 # Averaging changes what is predicted, not what the algorithm is charged for. Wild
@@ -323,6 +324,14 @@ def test_bound_holds_on_hostile_streams(algorithm):
     variants = ATTACKED[algorithm]
     for seed in range(N_HOSTILE):
         check_hostile(variants[seed % len(variants)], seed)
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("case", ATTACKED["scinol2"], ids=str)
+def test_bound_holds_in_wide_rows(case, monkeypatch):
+    monkeypatch.setattr(scinol, "MAX_SHARE", 1.5)
+    for seed in range(N_HOSTILE):
+        check_hostile(case, seed)
 
 
 @pytest.mark.thorough

@@ -306,7 +306,7 @@ class ScInOL:
                 )
                 total += self.bound(
                     u[i][k],
-                    math.sqrt(squares + max(nonzero) ** 2),
+                    math.sqrt(squares + self.M[i] ** 2),
                     nonzero[0],
                     len(trials),
                     self.epsilon * self.start,
@@ -375,11 +375,13 @@ class ScInOL1(ScInOL):
 
 
 class ScInOL2(ScInOL):
-    """Algorithms 2 and 4."""
+    """Algorithms 2 and 4; in wide rows among the first 300, `M` grows by more."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
+    def __init__(self, n_coordinates, n_outputs, loss, *, max_share=128, **parameters):
         super().__init__(n_coordinates, n_outputs, loss, **parameters)
+        self.max_share = max_share
         self.eta = matrix(n_coordinates, n_outputs, self.epsilon)
+        self.n_learned = 0
 
     def receive(self, x):
         for i, x_i in enumerate(x):
@@ -402,6 +404,11 @@ class ScInOL2(ScInOL):
                 self.G[i][k] -= g_k * x_i
                 self.S2[i][k] += (g_k * x_i) ** 2
                 self.eta[i][k] -= g_k * x_i * w
+        self.n_learned += 1
+        share = sum(abs(x_i) / M for x_i, M in zip(x, self.M, strict=True) if M)
+        if share > self.max_share and self.n_learned <= 300:
+            for i, x_i in enumerate(x):
+                self.M[i] = max(self.M[i], abs(x_i) * share / self.max_share)
 
     @staticmethod
     def bound(u, root, x_tau, n_trials, epsilon, added):

@@ -178,6 +178,9 @@ class _Loop:
             w = np.reshape(w, (-1, 1))
         g = None if g is None else np.reshape(g, (-1, 1))
         learner.update(s, ..., scaled_x, g, w, t)
+        if self.traits.widens and learner.widens(scaled_x.size, t):
+            r = np.add.reduce(learner.share(s, 0, scaled_x))
+            learner.widen(s, ..., scaled_x, r)
 
     def implicit_row_step(self, k, y, c, dot, q, of_target):
         """Return the derivative that a learner uses for output `k`."""

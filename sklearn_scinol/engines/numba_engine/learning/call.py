@@ -61,7 +61,7 @@ def learn_call(task, state, block, out):
         type(task.loss),
         is_by_output(task.loss),
         has,
-        _infinite(task.learner),
+        _infinite(learner, task.learner),
         dense=dense,
         center=moments is not None and moments.center,
         scale=moments is not None and len(moments.values) > 1,
@@ -90,13 +90,14 @@ def learn_call(task, state, block, out):
 
 
 @cache
-def _infinite(learner):
+def _infinite(kind, learner):
     """Return hyperparameters that are infinite, such as the radius of a ball.
 
-    A loop is compiled without the code for finite values of these.
+    A loop is compiled without the code for finite values of these. Learners of two
+    kinds are equal if their values are.
     """
     return tuple(
-        (name, np.inf) for name in learner._fields if getattr(learner, name) == np.inf
+        (name, np.inf) for name in kind._fields if getattr(learner, name) == np.inf
     )
 
 

@@ -10,7 +10,7 @@ from ..compiling import compiled
 from ..transforms import update_and_transform, update_moments
 from . import steps
 from .arguments import Row
-from .outputs import learn, learn_and_predict, output_of, predict
+from .outputs import learn, learn_and_predict, output_of, predict, widen
 
 
 @cache
@@ -77,6 +77,8 @@ def dense_loop(variant):
                 keep_first_values(variant, state, scratch, row)
             steps.derive(variant, task, state, block, scratch, out, row, q)
             scale_before, t_before = row.scale, t
+            if has.widens:
+                widen(variant, task, state, block, scratch, row)
             if learns_late:
                 continue
             if has.by_vector:

@@ -84,6 +84,19 @@ def learn_and_predict(variant, output, scratch, before, row):
     return dot, q
 
 
+def widen(variant, task, state, block, scratch, row):
+    """Learn from how many features a row has, before or after the rest."""
+    learner, r = learner_of(variant, task), 0.0
+    if learner.widens(row.m, row.t):
+        for j in range(row.m):
+            i, x_j = entry_or_intercept(variant, block, scratch, row, j)
+            r += learner.share(state.s, (0, i), row.scale * x_j)
+        for k in range(1 if variant.single_output else scratch.g.size):
+            for j in range(row.m):
+                i, x_j = entry_or_intercept(variant, block, scratch, row, j)
+                learner.widen(state.s, (k, i), row.scale * x_j, r)
+
+
 def _predict_entry(variant, output, own, scratch, row, j, i, x_j):
     """Predict entry `j`, of coordinate `i`."""
     load(own, output.s, (output.k, i))

@@ -5,7 +5,7 @@ from functools import cache
 from ..compiling import compiled
 from . import steps
 from .arguments import Row
-from .outputs import learn, output_of, predict
+from .outputs import learn, output_of, predict, widen
 
 
 @cache
@@ -40,6 +40,8 @@ def sparse_loop(variant):
             for k in range(n_outputs):
                 output = output_of(variant, task, state, k)
                 learn(variant, output, block, scratch, row)
+            if has.widens:
+                widen(variant, task, state, block, scratch, row)
             if has.folds or variant.average:
                 steps.keep_in_range(variant, task, state, scratch, t)
         steps.finish(variant, task, state, block, out, t)
