@@ -9,6 +9,7 @@ from .._invariants import ROUNDING
 from .._portable import (
     MAX_WEALTH,
     TINY,
+    exact,
     expm1,
     larger,
     smaller,
@@ -123,7 +124,14 @@ class ScInOL1(NamedTuple):
 
 def potential_factor(learner, s, i, x, t):
     """Value of `beta` for a row `t` with value `x` at coordinate `i`."""
-    # For x = 0 the bound is huge, infinite or (for an unseen coordinate) the initial
-    # wealth, and beta stays as it is.
-    quotient = squared_scale(s, i, x) / (x * x * t + TINY)
+    quotient = ratio_to_square(squared_scale(s, i, x), x, t)
     return smaller(s.beta[i], learner.initial_wealth * quotient)
+
+
+@exact  # A small wealth times TINY would lose digits.
+def ratio_to_square(squared, x, t):
+    """Ratio of `squared` to ``x^2 t``; for x = 0 huge, infinite, or 1 before the rows.
+
+    So `beta` stays as it is where x is 0.
+    """
+    return squared / (x * x * t + TINY)
