@@ -306,6 +306,8 @@ class RegretCurveDisplay:
         Number of rows learned up to each point, the regret on them, and its bound.
     name : str, default=None
         Name of the estimator, for the legend.
+    tuned_bound : ndarray of shape (n_points,), default=None
+        Bound with learning rates tuned in hindsight, see :class:`RegretCurveResult`.
 
     Attributes
     ----------
@@ -317,6 +319,8 @@ class RegretCurveDisplay:
         The curve of the regret.
     bound_line_ : matplotlib Line2D
         The curve of the bound, dashed in the same colour.
+    tuned_bound_line_ : matplotlib Line2D or None
+        The curve of `tuned_bound`, dotted, if the estimator has it.
 
     See Also
     --------
@@ -341,6 +345,7 @@ class RegretCurveDisplay:
     regret: ArrayLike
     bound: ArrayLike
     name: str | None = None
+    tuned_bound: ArrayLike | None = None
 
     @classmethod
     def from_result(
@@ -370,6 +375,9 @@ class RegretCurveDisplay:
             regret=result.regret,
             bound=result.bound,
             name=type(result.estimator).__name__ if name is None else name,
+            tuned_bound=None
+            if np.isnan(result.tuned_bound[-1])
+            else result.tuned_bound,
         )
         return display.plot(ax, **kwargs)
 
@@ -435,17 +443,24 @@ class RegretCurveDisplay:
         """
         ax = axes_for(self, ax)
         name = self.name if name is None else name
-        label = "Regret" if name is None else f"{name}, regret"
-        (self.line_,) = ax.plot(
-            self.n_samples, self.regret, **{"label": label, **kwargs}
-        )
+
+        def label(curve):
+            return curve.capitalize() if name is None else f"{name}, {curve}"
+
+        n, keywords = self.n_samples, {"label": label("regret"), **kwargs}
+        (self.line_,) = ax.plot(n, self.regret, **keywords)
+        color, self.tuned_bound_line_ = self.line_.get_color(), None
         (self.bound_line_,) = ax.plot(
-            self.n_samples,
-            self.bound,
-            color=self.line_.get_color(),
-            linestyle="--",
-            label="Bound" if name is None else f"{name}, bound",
+            n, self.bound, color=color, linestyle="--", label=label("bound")
         )
+        if self.tuned_bound is not None:
+            (self.tuned_bound_line_,) = ax.plot(
+                n,
+                self.tuned_bound,
+                color=color,
+                linestyle=":",
+                label=label("bound if tuned"),
+            )
         ax.set(xlabel="Rows", ylabel="Regret")
         ax.legend()
         return self

@@ -24,7 +24,7 @@ from .progressive import _progress_bar, _unpack, progressive_validation
 
 @dataclass(frozen=True, eq=False)
 class RegretCurveResult:
-    """Result of :func:`~sklearn_scinol.evaluation.regret_curve`.
+    r"""Result of :func:`~sklearn_scinol.evaluation.regret_curve`.
 
     Parameters
     ----------
@@ -42,6 +42,17 @@ class RegretCurveResult:
         Total loss of the comparator on the same rows.
     bound : ndarray of shape (n_points,)
         Upper bound on the regret, from `regret_bound` of the estimator.
+    tuned_bound : ndarray of shape (n_points,)
+        Bound on the regret of gradient descent with the best learning rate for each
+        feature in hindsight [1]_, :math:`\sum_i |u_i| S_i`, from the weights of the
+        comparator and the roots of the sums of squared gradients. The gradients are
+        those of the estimator, which must be ScInOL; else NaN. The quotient of `bound`
+        and this is the price of not tuning.
+
+    References
+    ----------
+    .. [1] M. Kempka, W. Kotłowski, M. K. Warmuth. "Adaptive scale-invariant online
+       algorithms for learning linear models." ICML, 2019. Equation 4.
     """
 
     estimator: object
@@ -50,6 +61,7 @@ class RegretCurveResult:
     cumulative_loss: np.ndarray = field(repr=False)
     comparator_loss: np.ndarray = field(repr=False)
     bound: np.ndarray = field(repr=False)
+    tuned_bound: np.ndarray = field(repr=False)
 
     @property
     def regret(self) -> NDArray[np.float64]:
@@ -110,7 +122,7 @@ def regret_curve(
     --------
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn_scinol import ScInOLClassifier
-    >>> from sklearn_scinol.evaluation import regret_curve
+    >>> from sklearn_scinol.evaluation import best_comparator, regret_curve
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> zero = [0.0] * 30, 0.0
     >>> result = regret_curve(
@@ -120,6 +132,16 @@ def regret_curve(
     True
     >>> round(result.regret[-1]), round(result.bound[-1])
     (-176, 31)
+
+    The best model of bounded weights, and the price of not tuning:
+
+    >>> X = X / X.std(axis=0)
+    >>> best = best_comparator(X, y, loss="log_loss", radius=1.0)
+    >>> result = regret_curve(
+    ...     ScInOLClassifier(center=False), [(X, y)], comparator=best, classes=[0, 1]
+    ... )
+    >>> round(result.regret[-1]), round(result.tuned_bound[-1]), round(result.bound[-1])
+    (98, 112, 1359)
     """
     if comparator is None:
         stream = list(stream)
@@ -245,8 +267,9 @@ class _RegretRun:
 
     def _add_point(self):
         bound = self.learner.regret_bound(self.coef, self.intercept)
+        tuned = self.learner._model.tuned_bound(self.coef, self.intercept)
         loss = self.learner.cumulative_loss_
-        self.points.append((self.n, loss, self.comparator_loss, bound))
+        self.points.append((self.n, loss, self.comparator_loss, bound, tuned))
 
     def _checked(self, X, y, sample_weight):
         """Validate rows, targets and weights as the learner does."""

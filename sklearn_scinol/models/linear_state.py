@@ -282,9 +282,25 @@ class LinearState(OnlineModel):
         """Bound on the regret against weights and intercepts, on the rows so far."""
         if self.features.has_altered_values:
             return np.inf
+        u = self._learned_weights(coef, intercept)
+        return self._bound(self.state(), u, self.first)
+
+    def tuned_bound(self, coef, intercept):
+        """Bound of gradient descent with rates tuned in hindsight; NaN if not known.
+
+        Equation 4 of Kempka, Kotłowski and Warmuth (2019), for the learner's gradients.
+        """
+        s = self.state()
+        if not hasattr(s, "S2") or self.features.has_altered_values:
+            return np.nan
+        u = self._learned_weights(coef, intercept)
+        unit = self.weight_scale.unit or 1.0
+        return float((np.abs(u) * np.sqrt(s.S2)).sum()) * unit
+
+    def _learned_weights(self, coef, intercept):
+        """Return weights for raw rows in the units of the rows learned."""
         if self.features.units is not None:
             coef = self.features.units.from_raw(coef)
         u = np.hstack([coef, intercept[:, np.newaxis]])[:, : self.n_coordinates]
-        if (ratios := self.slope_ratios) is not None:
-            u = u / ratios[:, np.newaxis]
-        return self._bound(self.state(), u, self.first)
+        ratios = self.slope_ratios
+        return u if ratios is None else u / ratios[:, np.newaxis]

@@ -355,6 +355,27 @@ def test_regret_curve(estimator):
     assert_allclose(from_sparse, result.regret[-1], rtol=1e-3)
 
 
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_bound_with_rates_tuned_in_hindsight(algorithm):
+    """Weights of the comparator times the roots of sums of squared gradients."""
+    X, y = noisy("quantile", n_outputs=2)
+    c, u = np.arange(len(y)) % 3 + 0.5, (np.arange(12.0) - 5).reshape(2, 6)
+    model = ScInOLRegressor("quantile", algorithm=algorithm, quantile=0.2, center=False)
+    stream = [(X * UNITS, y, c)]
+    result = regret(model, stream, comparator=(u[:, :5] / UNITS, u[:, 5]))
+    predicted = model.partial_fit_predict(X * UNITS, y, sample_weight=c)
+    g = c[:, np.newaxis] * np.where(y > predicted, -0.2, 0.8)
+    squares = linear((g**2).T, np.column_stack([X, np.ones(len(X))]) ** 2)
+    assert_allclose(result.tuned_bound[-1], (np.abs(u) * np.sqrt(squares)).sum())
+    assert (np.diff(result.tuned_bound) >= 0).all()
+    implicit = AdaImplicitClassifier(center=False)
+    result = regret(
+        implicit, [(X, y[:, 0] > 10)], comparator=(u[0, :5], 0), classes=[0, 1]
+    )
+    assert np.isnan(result.tuned_bound).all()
+
+
 def test_what_has_no_regret_curve():
     X, y = noisy("log_loss")
     for estimator, message in (
@@ -385,8 +406,10 @@ def test_regret_display():
     assert_array_equal(display.line_.get_ydata(), display.regret)
     assert_array_equal(display.bound_line_.get_ydata(), display.bound)
     assert display.bound_line_.get_color() == display.line_.get_color() == "red"
+    assert_array_equal(display.tuned_bound_line_.get_ydata(), display.tuned_bound)
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["ScInOLRegressor, regret", "ScInOLRegressor, bound"]
+    shown = "regret", "bound", "bound if tuned"
+    assert legend == [f"ScInOLRegressor, {each}" for each in shown]
     assert display.figure_ is display.ax_.figure
     pyplot.close("all")
 
