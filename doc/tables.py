@@ -13,6 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 PAGES = (
     HERE / "benchmarks.md",
+    HERE / "coming_from" / "sgd.md",
     HERE / "howto" / "clusters.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
@@ -54,6 +55,17 @@ def grid_search():
     n_ours, n_theirs = (re.search(r" (\d+) ", line)[1] for line in (ours, theirs))
     header = f"ScInOL2, {n_ours} fits", f"SGD, grid search, {n_theirs} fits"
     return markdown(["data", *header], rows)
+
+
+def regressors():
+    """R² and errors of `fit.py --sgd`."""
+    (_, *lines), *_ = printed("fit_sgd")
+    rows = []
+    for line in lines:
+        if not line.startswith("Skipped"):
+            rows.append(line.replace("_", " ").rsplit(maxsplit=7))
+    header = "data", "R², SGD", "ScInOL", "Newton", "mixture", "error, ScInOL", "Newton"
+    return markdown([*header, "mixture"], rows)
 
 
 def river():

@@ -23,7 +23,6 @@ import argparse
 import re
 import sys
 from dataclasses import dataclass
-from functools import partial
 from statistics import median
 from typing import NamedTuple
 
@@ -274,23 +273,13 @@ def parse(argv):
         description="One-pass loss of mixtures with and without each expert."
     )
     add_data_options(parser)
-    what = "data sets whose numbers are classes, however many"
-    parser.add_argument("--classes", nargs="+", default=[], metavar="NAME", help=what)
     return parser.parse_args(argv)
-
-
-def read_as_classes(read):
-    """Read rows and targets by a function; return targets as text."""
-    X, y = read()
-    return X, y.astype(str)
 
 
 @gives_status
 def main(argv=None):
     arguments = parse(argv)
     readers = chosen_readers(arguments)
-    for name in {*arguments.classes} & {*readers}:
-        readers[name] = partial(read_as_classes, readers[name])
     results = []
     with Parallel(n_jobs=arguments.n_jobs) as parallel:
         for data_set in read_data_sets(readers, arguments.max_rows, arguments.in_order):

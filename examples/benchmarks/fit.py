@@ -15,6 +15,12 @@ minimise the absolute error::
     python examples/benchmarks/fit.py
     python examples/benchmarks/fit.py --data-dir FOLDER
 
+With ``--sgd`` it compares regressors with `SGDRegressor` on standardised features, all
+with their defaults but for the mixture's squared error: R² and absolute error on new
+rows, those after a single epoch, and the time of `fit`::
+
+    python examples/benchmarks/fit.py --sgd --data-dir FOLDER --classes outdoor
+
 Other columns have linear experts without pools, as linear as the solvers,
 ``early_stopping=False``, and a single epoch. At most 5,000 rows of each data set are
 used (``--max-rows``), and no class with fewer rows than folds. Files of the folder are
@@ -25,6 +31,7 @@ import argparse
 import sys
 import warnings
 from statistics import geometric_mean, median
+from time import perf_counter
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -46,13 +53,19 @@ from sklearn.linear_model import (
     LinearRegression,
     LogisticRegression,
     QuantileRegressor,
+    SGDRegressor,
 )
-from sklearn.metrics import log_loss, mean_absolute_error
+from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    OnlineNewtonRegressor,
+    ScInOLRegressor,
+)
 
 N_FOLDS = 5
 MAX_ROWS = 5_000
@@ -141,11 +154,82 @@ def compare(data_set, parallel):
     return ratios, median(epochs for _, epochs in found[:N_FOLDS])
 
 
+# In place of SGDRegressor
+# -----------------------
+
+
+def regressors(**options):
+    """Return SGD on standardised features, and what may replace it, by name."""
+    options["random_state"] = 0
+    return {
+        "SGD": make_pipeline(StandardScaler(), SGDRegressor(**options)),
+        "ScInOL": ScInOLRegressor(**options),
+        "Newton": OnlineNewtonRegressor(**options),
+        "Hedge": HedgeRegressor(loss="squared_error", **options),
+    }
+
+
+def new_scores(estimator, X, y, training, new):
+    """Return R² and absolute error on new rows, and the seconds of `fit`."""
+    start = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        estimator.fit(X[training], y[training])
+    seconds = perf_counter() - start
+    predicted = estimator.predict(X[new])
+    return (
+        r2_score(y[new], predicted),
+        mean_absolute_error(y[new], predicted),
+        seconds,
+    )
+
+
+def replace_sgd(data_sets, parallel):
+    """Print R² of all, and errors divided by SGD's; then how often they are better."""
+    names = [*regressors()]
+    heads = "".join(f"{f'R², {name}':>14}" for name in names)
+    heads += "".join(f"{f'error, {name}':>15}" for name in names[1:])
+    print(f"{'error / that of SGD':22}{heads}")
+    found = []
+    for data_set in data_sets:
+        if data_set.n_classes:
+            continue
+        X, y = data_set.X, data_set.y
+        runs = [
+            delayed(new_scores)(estimator, X, y, *fold)
+            for options in ({}, {"max_iter": 1, "tol": None})
+            for estimator in regressors(**options).values()
+            for fold in folds(X, y, classifies=False)
+        ]
+        scores = np.array(parallel(show_progress(runs, data_set.name)))
+        scores = scores.reshape(2, len(names), N_FOLDS, 3)
+        r2, errors = np.moveaxis(scores[..., :2].mean(axis=2), -1, 0)
+        errors /= errors[:, :1]
+        seconds = np.median(scores[0, ..., 2], axis=1)
+        found.append((r2, errors, seconds / seconds[0]))
+        row = "".join(f"{score:14.3f}" for score in r2[0])
+        row += "".join(f"{ratio:15.3f}" for ratio in errors[0, 1:])
+        print(f"{data_set.name:22}{row}", flush=True)
+    r2, errors, times = map(np.array, zip(*found, strict=True))
+    print()
+    for k, epochs in enumerate(("fit", "one epoch")):
+        for i, name in enumerate(names[1:], start=1):
+            above = (r2[:, k, i] > r2[:, k, 0]).sum()
+            below = (errors[:, k, i] < 1).sum()
+            counts = f"R² above SGD's on {above}, error below on {below}"
+            print(f"{name}, {epochs}: {counts} of {len(found)} data sets")
+    for name, column in zip(names[1:], times.T[1:], strict=True):
+        print(f"{name}, fit: {median(column):.1f} times the time of SGD, median")
+
+
 def parse(argv):
     parser = argparse.ArgumentParser(
         description="Loss of new rows after fit, over that of batch solvers."
     )
     add_data_options(parser)
+    parser.add_argument(
+        "--sgd", action="store_true", help="compare regressors with SGDRegressor"
+    )
     parser.set_defaults(max_rows=MAX_ROWS)
     return parser.parse_args(argv)
 
@@ -154,6 +238,11 @@ def parse(argv):
 def main(argv=None):
     arguments = parse(argv)
     chosen = chosen_readers(arguments)
+    if arguments.sgd:
+        with Parallel(n_jobs=arguments.n_jobs) as parallel:
+            data_sets = read_data_sets(chosen, arguments.max_rows, arguments.in_order)
+            replace_sgd(data_sets, parallel)
+        return
     heads = "".join(f"{name:>19}" for name in [*OPTIONS, "Hedge / boosting"])
     print(f"{'loss / that of the solver':28}{'epochs':>8}{heads}")
     results = []

@@ -650,6 +650,13 @@ def add_data_options(parser):
         help="data sets whose rows are a stream, and are not to be shuffled",
     )
     parser.add_argument(
+        "--classes",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="data sets whose numbers are classes, however many",
+    )
+    parser.add_argument(
         "--max-rows", type=positive, metavar="N", help="rows to learn (default: all)"
     )
     parser.add_argument(
@@ -673,7 +680,15 @@ def chosen_readers(arguments):
     chosen = {name: read for name, read in available.items() if arguments.only in name}
     if not chosen:
         raise InputError(f"No data set has {arguments.only!r} in its name.")
+    for name in {*arguments.classes} & {*chosen}:
+        chosen[name] = partial(read_as_classes, chosen[name])
     return chosen
+
+
+def read_as_classes(read):
+    """Read rows and targets by a function; return targets as text."""
+    X, y = read()
+    return X, y.astype(str)
 
 
 def read_data_sets(readers, max_rows, in_order=()):

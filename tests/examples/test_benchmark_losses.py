@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.metrics import cohen_kappa_score, log_loss
+from sklearn.model_selection import cross_val_score
 from support.scripts import read_data_sets, row_losses, write_data_sets
 from support.tables import table
 
@@ -225,6 +226,27 @@ def test_fit(load, run, monkeypatch):
     ):
         shown = [*map(float, line[36:].split())]
         assert_allclose(shown, expected, atol=1e-3)
+
+
+@pytest.mark.thorough
+def test_fit_in_place_of_sgd(load, run, monkeypatch, tmp_path):
+    script = load("fit")
+    monkeypatch.setattr(script, "N_FOLDS", 2)
+    folder = write_data_sets(tmp_path / "data", n_amounts=80, n_three=30)
+    out = run(script, "--sgd", "--data-dir", folder, "--n-jobs", 1)
+    (scores,) = re.findall(r"^amounts +(.*)", out, re.M)
+    *r2, of_scinol, of_newton, _ = map(float, scores.split())
+    amounts = read_data_sets(script, folder)["amounts"]
+    newton = script.OnlineNewtonRegressor(random_state=0)
+    options = {"cv": script.KFold(2, shuffle=True, random_state=0), "scoring": "r2"}
+    expected = cross_val_score(newton, amounts.X, amounts.y, **options).mean()
+    assert r2[2] == pytest.approx(expected, abs=6e-4)
+    for name, k, error in ("ScInOL", 1, of_scinol), ("Newton", 2, of_newton):
+        above, below = int(r2[k] > r2[0]), int(error < 1)
+        assert (
+            f"{name}, fit: R² above SGD's on {above}, error below on {below} of 1"
+            in out
+        )
 
 
 @pytest.mark.thorough
