@@ -143,39 +143,15 @@ def mixtures():
 FAMILIES = {"ScInOL": "ScInOL", "OnlineNewton": "Newton steps", "Hedge": "mixture"}
 
 
-def on_workers(k):
-    """Names of models, and the columns of the k-th table of `dask_partitions.py`."""
-    for line in printed("dask_partitions")[k][1:]:
-        name, *values = re.sub(r", (?=\d)", "  ", line).split()
-        yield FAMILIES[name], values
-
-
-def models_that_travel():
-    header = "model", "bytes of its pickle", "copy, ms", "pickle and back, ms"
-    rows = (
-        [f"{name}, {n_features} features", n_bytes, *times]
-        for name, (n_features, n_bytes, *times) in on_workers(2)
-    )
-    return markdown([*header, "merge of two, ms"], rows)
-
-
 def partitions():
+    """Times of partitions, and what two shards gain, in `dask_partitions.py`."""
+    rows = []
+    for line in printed("dask_partitions")[1][1:]:
+        name, rate, _, added, _, speed_up = re.sub(r", (?=\d)", "  ", line).split()
+        time, added = f"{1e8 / number(rate):.0f}", f"{number(added):.0f} %"
+        rows.append([FAMILIES[name], time, added, speed_up])
     header = "time of a partition, ms", "added in order", "two shards, speed-up"
-    rows = (
-        [name, f"{1e8 / number(rate):.0f}", f"{number(added):.0f} %", speed_up]
-        for name, (rate, _, added, _, speed_up) in on_workers(1)
-    )
     return markdown(["", *header], rows)
-
-
-def many_workers():
-    header = "", "rows per second", "in order, days", "in shards, minutes", "merging, s"
-    rates = (f"{float(f'{number(rate):.3g}'):,.0f}" for _, (rate, *_) in on_workers(1))
-    rows = (
-        [name, rate, *times]
-        for rate, (name, times) in zip(rates, on_workers(5), strict=True)
-    )
-    return markdown(header, rows)
 
 
 def number(text):
