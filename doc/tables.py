@@ -14,7 +14,6 @@ HERE = Path(__file__).parent
 PAGES = (
     HERE / "benchmarks.md",
     HERE / "coming_from" / "sgd.md",
-    HERE / "howto" / "clusters.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
@@ -138,20 +137,6 @@ def mixtures():
         ],
         rows,
     )
-
-
-FAMILIES = {"ScInOL": "ScInOL", "OnlineNewton": "Newton steps", "Hedge": "mixture"}
-
-
-def partitions():
-    """Times of partitions, and what two shards gain, in `dask_partitions.py`."""
-    rows = []
-    for line in printed("dask_partitions")[1][1:]:
-        name, rate, _, added, _, speed_up = re.sub(r", (?=\d)", "  ", line).split()
-        time, added = f"{1e8 / number(rate):.0f}", f"{number(added):.0f} %"
-        rows.append([FAMILIES[name], time, added, speed_up])
-    header = "time of a partition, ms", "added in order", "two shards, speed-up"
-    return markdown(["", *header], rows)
 
 
 def number(text):
