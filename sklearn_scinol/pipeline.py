@@ -733,7 +733,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return self._final_estimator.loss_curve_
 
 
-@described_as(OnlinePipeline)
 def make_online_pipeline(
     *steps: Any,
     memory: str | Memory | None = None,
@@ -746,6 +745,7 @@ def make_online_pipeline(
     ----------
     *steps : estimators
         The steps in order.
+    memory, transform_input, verbose : see :class:`OnlinePipeline`
 
     Returns
     -------

@@ -5,6 +5,7 @@ from .display import ProgressiveValidationDisplay, RegretCurveDisplay
 from .monitor import Alarm, LossMonitor
 from .progressive import ProgressiveValidationResult, progressive_validation
 from .regret import RegretCurveResult, regret_curve
+from .variability import temporal_variability
 
 __all__ = [
     "Alarm",
@@ -17,4 +18,5 @@ __all__ = [
     "best_comparator",
     "progressive_validation",
     "regret_curve",
+    "temporal_variability",
 ]

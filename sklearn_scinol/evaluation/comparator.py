@@ -51,19 +51,26 @@ class Comparator:
     gap: float
 
 
+# Constraints of parameters that tell what the losses of models on a stream are.
+OF_LOSSES = {
+    "X": ["array-like", "sparse matrix"],
+    "y": ["array-like"],
+    "loss": [StrOptions({*CLASSIFICATION, *REGRESSION})],
+    "sample_weight": ["array-like", None],
+    "classes": ["array-like", None],
+    "epsilon": [Interval(Real, 0, None, closed="left")],
+    "quantile": [Interval(Real, 0, 1, closed="neither")],
+    "fit_intercept": ["boolean"],
+}
+POSITIVE = Interval(Real, 0, None, closed="neither")
+
+
 @validate_params(
-    {
-        "X": ["array-like", "sparse matrix"],
-        "y": ["array-like"],
-        "loss": [StrOptions({*CLASSIFICATION, *REGRESSION})],
-        "sample_weight": ["array-like", None],
-        "classes": ["array-like", None],
+    OF_LOSSES
+    | {
         "multi_class": [StrOptions({"multinomial", "ovr"})],
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-        "quantile": [Interval(Real, 0, 1, closed="neither")],
-        "fit_intercept": ["boolean"],
-        "radius": [Interval(Real, 0, None, closed="neither"), None],
-        "tol": [Interval(Real, 0, None, closed="neither")],
+        "radius": [POSITIVE, None],
+        "tol": [POSITIVE],
     },
     prefer_skip_nested_validation=True,
 )
@@ -157,6 +164,14 @@ def best_comparator(
     >>> bool(ball.total_loss > best.total_loss)
     True
     """
+    data = check_data(
+        X, y, loss, sample_weight, classes, multi_class, epsilon, quantile
+    )
+    return best_on_targets(*data, fit_intercept=fit_intercept, radius=radius, tol=tol)
+
+
+def check_data(X, y, loss, sample_weight, classes, multi_class, epsilon, quantile):
+    """Return validated rows, targets and weights, the loss, and its outputs."""
     loss_type: Any
     regression = loss in REGRESSION
     rows, targets = check_X_y(
@@ -185,16 +200,8 @@ def best_comparator(
         is_joint = n_classes > 2 and multi_class == "multinomial" and loss in JOINT
         loss_type = (JOINT if is_joint else CLASSIFICATION)[loss]
     parameters = {"epsilon": float(epsilon), "quantile": float(quantile)}
-    return best_on_targets(
-        rows,
-        targets,
-        weights,
-        loss_type(*(parameters[name] for name in loss_type._fields)),
-        n_outputs,
-        fit_intercept=fit_intercept,
-        radius=radius,
-        tol=tol,
-    )
+    made = loss_type(*(parameters[name] for name in loss_type._fields))
+    return rows, targets, weights, made, n_outputs
 
 
 def best_on_targets(

@@ -1,5 +1,7 @@
 """The best model in hindsight, and the regret against it along a stream."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,6 +16,7 @@ from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
+    AdaImplicitRegressor,
     HedgeClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -25,6 +28,7 @@ from sklearn_scinol.evaluation import (
     best_comparator,
     minimum,
     regret_curve,
+    temporal_variability,
 )
 from sklearn_scinol.losses import CLASSIFICATION, REGRESSION, CrossEntropy
 
@@ -412,6 +416,107 @@ def test_regret_display():
     assert legend == [f"ScInOLRegressor, {each}" for each in shown]
     assert display.figure_ is display.ax_.figure
     pyplot.close("all")
+
+
+# How much losses vary.
+
+
+def naive_variability(X, y, loss, radius, c, n=400):
+    """Largest rises over points of the disk of weights: for two coordinates."""
+    grid = np.linspace(-radius, radius, n)
+    W = np.array([(a, b) for a in grid for b in grid if a * a + b * b <= radius**2])
+    angles = np.linspace(0.0, 2.0 * np.pi, 20 * n)
+    W = np.vstack([W, radius * np.column_stack([np.cos(angles), np.sin(angles)])])
+    losses = [w * loss.value(t, linear(W, x)) for x, t, w in zip(X, y, c, strict=True)]
+    return sum((b - a).max() for a, b in pairwise(losses))
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@every_loss
+def test_temporal_variability(loss, fit_intercept):
+    """As by trying all weights, and the same in other units, layouts and outputs."""
+    rng = np.random.default_rng(0)
+    n, radius = 12, 1.7
+    X, c = rng.normal(size=(n, 2 - fit_intercept)), rng.uniform(0.5, 2.0, size=n)
+    X[5], X[6] = X[4], 0.0
+    c[8] = 0.0
+    y = rng.normal(size=n) if loss in REGRESSION else np.arange(n) % 3 % 2
+    targets = y if loss in REGRESSION else 2.0 * y - 1.0
+    rows = np.column_stack([X, np.ones(n)]) if fit_intercept else X
+    kept = c > 0.0
+    named = (REGRESSION | CLASSIFICATION)[loss]()
+    expected = naive_variability(rows[kept], targets[kept], named, radius, c[kept])
+    given = {"loss": loss, "sample_weight": c, "fit_intercept": fit_intercept}
+    found = temporal_variability(X, y, radius=radius, **given)
+    assert_allclose(found, expected, rtol=2e-3)
+    assert found >= expected - 1e-9
+    for other in sparse.csr_array(X), np.column_stack([X, np.zeros(n)]):
+        again = temporal_variability(other, y, radius=radius, **given)
+        assert_allclose(again, found, rtol=1e-9)
+    if not fit_intercept:
+        far = temporal_variability(X * 2.0**300, y, radius=radius / 2.0**300, **given)
+        assert_allclose(far, found, rtol=1e-9)
+    if loss in REGRESSION:
+        twice = temporal_variability(X, np.column_stack([y, y]), radius=radius, **given)
+        assert_allclose(twice, 2.0 * found, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile", "huber"])
+def test_variability_of_two_rises_next_to_as_large(loss):
+    """The larger one is found, also where both are narrow."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 50_001)
+    for seed in 78, 79, 87, 184, 360:
+        rng = np.random.default_rng(seed)
+        X, y, radius = (
+            rng.normal(size=(2, 2)),
+            rng.normal(size=2),
+            10.0 ** rng.uniform(0, 4),
+        )
+        X[1] = X[0] * rng.uniform(-2, 2) + 0.1 * X[1]
+        W = radius * np.column_stack([np.cos(angles), np.sin(angles)])
+        before, later = (
+            REGRESSION[loss]().value(y[t], linear(W, X[t])) for t in (0, 1)
+        )
+        found = temporal_variability(
+            X, y, loss=loss, radius=radius, fit_intercept=False
+        )
+        expected = (later - before).max()
+        assert expected - 1e-9 * later.max() <= found <= expected + 1e-3 * later.max()
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("loss", ["absolute_error", "squared_error", "huber"])
+def test_variability_bounds_the_regret_of_implicit_updates(loss):
+    """Theorem 6.2, first term: also where it is next to nothing."""
+    radius, rng = 2.0, np.random.default_rng(0)
+    drifting, ones = np.sin(np.linspace(0.0, 3.0, 60)), np.ones((60, 2))
+    hard = rng.normal(size=(60, 2)), rng.permutation(drifting)
+    for X, y in (ones, drifting), hard, (ones, ones[:, 0]):
+        model = AdaImplicitRegressor(
+            loss, radius=radius, beta=np.sqrt(2) * radius, center=False
+        ).partial_fit(X, y)
+        v = temporal_variability(X, y, loss=loss, radius=radius)
+        named = REGRESSION[loss]()
+        of_last = named.value(y[-1], model.predict(X[-1:])[0])
+        most = 2.0 * (named.value(y[0], 0.0) - of_last + v)
+        assert model.regret_bound([0.0, 0.0], 0.0) <= most * (1.0 + 1e-9)
+        assert (v < 1e-12) == (y[0] == y[-1])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"radius": 0}, "The 'radius' parameter of temporal_variability must be"),
+        ({"y": [1, 1, 1]}, "number of classes has to be greater than one; got 1 class"),
+        ({"sample_weight": [1, -1, 1]}, "Negative values in data passed to"),
+    ],
+)
+def test_bad_input_of_variability(changes, message):
+    given = {"X": [[1.0], [2.0], [3.0]], "y": [0, 1, 1], "loss": "hinge", "radius": 1}
+    given |= changes
+    with pytest.raises(ValueError, match=message):
+        temporal_variability(given.pop("X"), given.pop("y"), **given)
 
 
 # The range of numbers.
