@@ -210,13 +210,13 @@ class OnlineNewton(NamedTuple):
             g, taken = match_moments(loss, y, c, p, g * q, q, q * flatness)
         s.curvature[k] += share * (h - c * s.curvature[k])
         s.noise[k] += share * c * (error * error * flatness - s.noise[k])
-        error = self.error_in_bound(y, error)
-        s.excess[k] += c * error * error * (h * q * flatness)
+        square_in_bound = self.square_in_bound(y, p, error, flatness)
+        s.excess[k] += c * square_in_bound * (h * q * flatness)
         return g, taken
 
-    def error_in_bound(self, y, error):
-        """Error whose square is in the bound on the regret."""
-        return error
+    def square_in_bound(self, y, p, error, flatness):
+        """Square that is in the bound on the regret, of an error of `p`."""
+        return error * error
 
     def learn_jointly(self, s, loss, y, c, p):
         for k in range(p.size):
@@ -369,7 +369,6 @@ class OnlineNewton(NamedTuple):
         yield "no update is pending", (s.g == 0.0) & (s.root == 0.0) & (s.growth == 1.0)
         yield "distance >= 0", s.distance >= 0.0
         yield "noise >= 0", s.noise >= 0.0
-        yield "excess >= 0", s.excess >= 0.0
 
 
 class VovkAzouryWarmuth(OnlineNewton):
@@ -386,8 +385,8 @@ class VovkAzouryWarmuth(OnlineNewton):
     def moderated(self, p, q, c):
         return p / (1.0 + c * q)
 
-    def error_in_bound(self, y, error):
-        return y
+    def square_in_bound(self, y, p, error, flatness):
+        return y * y - flatness * p * p
 
 
 def of_matrices(s):

@@ -1047,8 +1047,8 @@ class OnlineNewton:
         e = min(max(s, low), high) - s
         self.distances[k] = [(w * self.left, d) for w, d in self.distances[k]]
         self.distances[k].append((c, abs(e)))
-        error = y if self.vovk else y - s
-        self.excess[k] += c * error**2 * c * q / (1 + c * q)
+        square = y**2 - s**2 / (1 + c * q) if self.vovk else (y - s) ** 2
+        self.excess[k] += c * square * c * q / (1 + c * q)
         if isinstance(loss, (Hinge, AbsoluteError, EpsilonInsensitive, Quantile)):
             total = sum(weight for weight, _ in self.distances[k])
             mean = sum(weight * size for weight, size in self.distances[k]) / total
