@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 PAGES = (
     HERE / "benchmarks.md",
     HERE / "coming_from" / "sgd.md",
+    HERE / "user_guide" / "evaluation.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
@@ -97,6 +98,21 @@ def tree_ensembles():
         rows.append([f"{stream.replace('_', ' ')}, {n_rows} rows", *cells])
     header = "same label", "the mixture", "best ensemble of MOA", "best of river"
     return markdown(["stream", *header], rows)
+
+
+def tightness():
+    """Bounds of `tightness.py` over what they bound, by data sets."""
+    *of_data, _ = printed("tightness")
+    rows, names = {}, []
+    for title, *lines in of_data:
+        names.append(title[: title.index(":")].replace("_", " "))
+        for line in lines:
+            earlier = rows.setdefault(line[:24].strip(), [])
+            earlier += [""] * (len(names) - 1 - len(earlier)) + [line.split()[-1]]
+    return markdown(
+        ["bound / what it bounds", *names],
+        [[name, *r, *[""] * (len(names) - len(r))] for name, r in rows.items()],
+    )
 
 
 def times():

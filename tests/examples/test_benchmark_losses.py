@@ -1,6 +1,7 @@
 """Scripts that compare losses run on small data, and what they print is right."""
 
 import re
+from functools import partial
 from math import ceil, inf
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn_scinol import (
     HedgeRegressor,
     OnlineConformalClassifier,
     ScInOLClassifier,
+    ScInOLRegressor,
 )
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -419,6 +421,31 @@ def test_regret_certificate(load, run, monkeypatch, figures):
         assert regret == pytest.approx(loss - best, abs=0.11)
         assert max(regret, tuned) < bound
     assert (figures / "regret_certificate.png").exists()
+
+
+def test_tightness(load, run, monkeypatch, tmp_path):
+    """A line for each bound, with the quotient; one that is passed is counted."""
+    script = load("tightness")
+    small = {"HedgeClassifier": ScInOLClassifier, "HedgeRegressor": ScInOLRegressor}
+    for name, learner in small.items():
+        experts = [
+            (algorithm, learner(algorithm=algorithm))
+            for algorithm in ("scinol1", "scinol2")
+        ]
+        monkeypatch.setattr(script, name, partial(getattr(script, name), experts))
+    folder = write_data_sets(tmp_path / "data", 60, 60)
+    options = "--data-dir", folder, "--only", "a"
+    out = run(script, *options)
+    lines = re.findall(r"^(\w.{23}) +(\S+) +(\S+) +(\S+)$", out, re.M)
+    assert len(lines) == 12
+    for _, *cells, ratio in lines:
+        value, bound = map(float, cells)
+        assert 0.0 < bound > value
+        expected = f"{bound / value:.1f}" if value > 0.0 else "below"
+        assert ratio == expected or number(ratio) == pytest.approx(bound / value, 0.05)
+    assert out.endswith("None of the bounds were passed.\n")
+    monkeypatch.setattr(script, "bounds", lambda _: [("coverage", 2.0, 1.0)])
+    assert run(script, *options).endswith("1 of the bounds were passed.\n")
 
 
 @pytest.mark.thorough
