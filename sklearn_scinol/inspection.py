@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from ._docstrings import described_as
+from ._optional import import_optional
 from .config import current_engine
 from .engines import get_engine
 from .tables.encoding import Encoding
@@ -147,7 +147,7 @@ class TermsDisplay:
             If the estimator is not additive, a feature or the output does not exist, or
             the edges of bins are not known yet.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         if not getattr(estimator, "_is_additive", False):
             raise ValueError(
@@ -204,7 +204,7 @@ class TermsDisplay:
         ValueError
             If there are not as many axes as terms.
         """
-        check_matplotlib_support(f"{type(self).__name__}.plot")
+        import_optional("matplotlib", f"{type(self).__name__}.plot")
         notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
         axes = _axes_of_terms(self, axes, notes)
         limits = _limits(self.terms)
@@ -355,7 +355,7 @@ class TableTermsDisplay:
             If the estimator is no such pipeline, a column or the output does not exist,
             or a column had no values yet.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         encoder, final = _last_steps(estimator)
         coefs = np.atleast_2d(final.coef_)
@@ -382,7 +382,7 @@ class TableTermsDisplay:
     @described_as(TermsDisplay.plot)
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
         """Plot the terms."""
-        check_matplotlib_support(f"{type(self).__name__}.plot")
+        import_optional("matplotlib", f"{type(self).__name__}.plot")
         notes = []
         if any(term.recurs.any() for term in self.terms):
             notes.append("dots: numbers that recur")

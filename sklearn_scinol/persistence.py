@@ -40,6 +40,9 @@ from .mixtures.mixing_scale import MixingScale
 from .models.kernel import Kernel
 from .tables.strings import Strings
 
+# Said before anything is learned that could not be saved.
+import_optional("skops", __name__)
+
 __all__ = ["FORMAT_VERSION", "TRUSTED_TYPES", "load", "save"]
 
 #: Version of the files that `save` writes, and of those that `load` reads.
@@ -232,7 +235,7 @@ def load_with_progress(path, trusted=None, max_bytes=None):
 
 
 def import_skops(caller):
-    return import_optional("skops.io", caller, "persistence")
+    return import_optional("skops.io", f"`{caller}`")
 
 
 # Saving.

@@ -217,7 +217,7 @@ def parse(argv):
 def main(argv=None):
     arguments = parse(argv)
     if find_spec("dask") is None or find_spec("distributed") is None:
-        raise InputError("this needs Dask: `pip install sklearn-scinol[dask]` does it.")
+        raise InputError('this needs Dask: run `pip install ".[all]"`.')
     of_folder = arguments.data_dir is not None
     data_sets = data_of_folder(arguments) if of_folder else own_data()
     print("\n".join([HEADER, "-" * len(HEADER)]))

@@ -15,9 +15,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from .. import persistence
 from .._files import check_regular_file
-from ..persistence import import_skops
+from .._optional import import_optional
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.columns import LateType
@@ -282,6 +281,8 @@ def load_model(path):
 
 def load_with_progress(path):
     """Load a fitted model, and what `learn` has saved with it, if any."""
+    from .. import persistence
+
     model, progress = persistence.load_with_progress(path, max_bytes=MAX_BYTES)
     is_estimator = isinstance(model, BaseEstimator)
     if not (is_estimator and (is_classifier(model) or is_regressor(model))):
@@ -313,7 +314,7 @@ def has_intervals(model):
 
 def check_can_save(path):
     """Raise an error, before any work, if no model can be saved there."""
-    import_skops("save")
+    import_optional("skops.io", "`save`")
     folder = Path(path).absolute().parent
     if not folder.is_dir():
         raise FileNotFoundError(f"There is no folder {folder}.")

@@ -136,7 +136,7 @@ def _terms(model):
 
 def _plot(model, path, label):
     """Draw the terms of a model into a file."""
-    pyplot = import_optional("matplotlib.pyplot", "--plot", "plot")
+    pyplot = import_optional("matplotlib.pyplot", "`--plot`")
     try:
         plot_terms = model.plot_terms
     except AttributeError as error:

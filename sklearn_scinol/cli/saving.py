@@ -16,7 +16,6 @@ from time import perf_counter
 from typing import NamedTuple
 
 from .._invariants import is_count
-from ..persistence import save_with_progress
 from ..streams.files import find_files
 from ..streams.rows import BadRow, Position
 from .common import (
@@ -112,6 +111,8 @@ class Saver:
             print_line(message, file=sys.stderr)
 
     def _write(self, model, progress):
+        from ..persistence import save_with_progress
+
         save_with_progress(model, progress, self.path)
         self.position = progress["position"]
 

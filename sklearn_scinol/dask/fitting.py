@@ -18,7 +18,6 @@ from .._optional import import_optional
 from .._typing import Estimator, Labels, validate_params
 from .._validation import is_fitted
 from ..estimators.rehearsal import adds_classes
-from ..persistence import _pack, import_skops, save
 from .graphs import Learning, check_mergeable, n_threads
 from .partitions import Chunks
 
@@ -172,7 +171,7 @@ def fit_dask(
     >>> merged.n_samples_seen_
     1138
     """
-    dask = import_optional("dask", "fit_dask", "dask")
+    dask = import_optional("dask", "`fit_dask`")
     _check(estimator, classes, y is not None or isinstance(X, (list, tuple)))
     chunks = Chunks.from_collections(X, y, sample_weight)
     n = len(chunks.parts)
@@ -261,5 +260,7 @@ def _checkpoint_function(checkpoint, model):
         return lambda model, n_done: None
     if callable(checkpoint):
         return checkpoint
+    from ..persistence import _pack, import_skops, save
+
     _pack(import_skops("fit_dask"), model)  # fails now, if ever
     return lambda model, n_done: save({"model": model, "n_done": n_done}, checkpoint)

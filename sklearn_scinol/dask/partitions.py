@@ -67,7 +67,7 @@ def partitions(
     >>> round(result.scores["accuracy"], 3)
     0.956
     """
-    dask = import_optional("dask", "partitions", "dask")
+    dask = import_optional("dask", "`partitions`")
     check_scalar(n_ahead, "n_ahead", Integral, min_val=0)
     chunks = Chunks.from_collections(X, y, sample_weight)
 

@@ -71,8 +71,8 @@ def predict_dask(estimator: Any, X: Any, method: str = "predict") -> Array:
     >>> probabilities[-1].compute().round(2)
     array([0., 1.])
     """
-    dask = import_optional("dask", "predict_dask", "dask")
-    da = import_optional("dask.array", "predict_dask", "dask")
+    dask = import_optional("dask", "`predict_dask`")
+    da = import_optional("dask.array", "`predict_dask`")
 
     check_collections({"X": X})
     X = with_all_columns(X)

@@ -4,6 +4,8 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
+from .._optional import missing
+
 #: Values of the configuration `engine`.
 ENGINES = ("auto", "numba", "numpy")
 
@@ -13,10 +15,7 @@ def get_engine(name):
     if name == "auto":
         name = "numba" if find_spec("numba") else "numpy"
     if name == "numba" and not find_spec("numba"):
-        raise ImportError(
-            "The engine 'numba' needs Numba: install it with "
-            "`pip install sklearn-scinol[fast]`, or choose the engine 'numpy'."
-        )
+        raise missing("numba", "The engine 'numba'")
     return _module(name)
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 
+from .._optional import import_optional
 from .._plotting import axes_for
 from .._typing import Labels
 from .comparator import Comparator
@@ -187,7 +187,7 @@ class ProgressiveValidationDisplay:
         display : ProgressiveValidationDisplay
             The display, drawn.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         result = progressive_validation(
             estimator,
             stream,
@@ -411,7 +411,7 @@ class RegretCurveDisplay:
         display : RegretCurveDisplay
             The display, drawn.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         result = regret_curve(
             estimator,
             stream,

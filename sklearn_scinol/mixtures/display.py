@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_scalar
-from sklearn.utils._optional_dependencies import check_matplotlib_support
 from sklearn.utils.validation import check_is_fitted
 
+from .._optional import import_optional
 from .._plotting import axes_for
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class ExpertWeightsDisplay:
         ValueError
             If there is no such output, or `n_largest` is below 1.
         """
-        check_matplotlib_support(f"{cls.__name__}.from_estimator")
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
         n_samples, weights = estimator.weights_curve_
         weights = weights.reshape(len(n_samples), -1, weights.shape[-1])

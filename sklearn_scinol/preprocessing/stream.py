@@ -293,7 +293,7 @@ class StreamTransformer(
                 f"Frames of {library} do not have {what}: use "
                 f"set_output(transform='default'){other}."
             )
-        frames = import_optional("pandas", "set_output", "frames").DataFrame
+        frames = import_optional("pandas", "`set_output`").DataFrame
         index = X.index if isinstance(X, frames) else None
         return frames.sparse.from_spmatrix(Z, index=index)
 

@@ -179,7 +179,7 @@ def read_table(
     np.int64(2)
     >>> folder.cleanup()
     """
-    import_optional("pyarrow", "read_table", "stream")
+    import_optional("pyarrow", "`read_table`")
     check_scalar(chunk_rows, "chunk_rows", Integral, min_val=1, max_val=sys.maxsize)
     check_scalar(read_ahead, "read_ahead", Integral, min_val=0, max_val=sys.maxsize)
     if on_bad_row not in ON_BAD_ROW:

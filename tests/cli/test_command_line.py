@@ -763,7 +763,7 @@ def test_plot_says_what_is_wrong(fails, model, monkeypatch, pyplot):
     )
     assert len(pyplot.get_fignums()) == n_before
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    fails(*plot, "t.png", words=r"`--plot` needs matplotlib: .*scinol\[plot\]`\.$")
+    fails(*plot, "t.png", words=r"`--plot` needs matplotlib: run")
     assert not list(Path().glob("t.*"))
 
 
@@ -1072,13 +1072,11 @@ def test_interruption_waits_for_the_chunk(run, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-@pytest.mark.parametrize(
-    ("module", "extra"), [("pyarrow", "stream"), ("skops", "pers")]
-)
-def test_missing_extras(fails, monkeypatch, module, extra):
+@pytest.mark.parametrize("module", ["pyarrow", "skops"])
+def test_missing_extras(fails, monkeypatch, module):
     write()
     monkeypatch.setitem(sys.modules, module, None)
-    words = rf"needs {module}: install it with `pip install sklearn-scinol\[{extra}"
+    words = rf"needs {module}: run `pip install \"\.\[all\]\"` in a clone"
     fails("learn", "data.csv", *CLASSES, "--model", "m.skops", words=words)
 
 

@@ -573,14 +573,6 @@ def test_headers_of_something_else(path):
         assert "is not a saved model, or is damaged" in refused(path)
 
 
-@pytest.mark.parametrize("function", ["save", "load"])
-def test_without_skops(function, path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "skops", None)
-    arguments = (ScInOLClassifier(), path) if function == "save" else (path,)
-    with pytest.raises(ImportError, match=rf"`{function}` needs skops: .*persistence"):
-        getattr(persistence, function)(*arguments)
-
-
 # Versions.
 
 MESSAGE = "Trying to unpickle estimator ScInOLClassifier from version 0.0.1 when using"

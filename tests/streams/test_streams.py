@@ -1108,12 +1108,6 @@ def test_bad_options(options, error, words, tmp_path):
         read_table(file, **options)
 
 
-def test_pyarrow_is_missing(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install sklearn-scinol\[stream\]"):
-        read_table(tmp_path / "rows.csv")
-
-
 @pytest.mark.cases(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", WHOLE)
