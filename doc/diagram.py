@@ -74,10 +74,7 @@ INK, FRAME, PAPER, LINK = (  # colours of the theme, light or dark
 )
 STYLE = (
     ".which-estimator { font-family: inherit; height: auto; max-width: 100%; } "
-    ".which-estimator a text { text-decoration: underline; } "
-    "@media (min-width: 1200px) "
-    "{ .which-estimator { float: right; margin-left: 1.5rem; } "
-    "#all-of-them { clear: both; } }"
+    ".which-estimator a text { text-decoration: underline; }"
 )
 
 #: A question, the word on the arrow to what to take, and on that to what follows.

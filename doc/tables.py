@@ -12,23 +12,21 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PAGES = (
+    HERE.parent / "README.md",
     HERE / "benchmarks.md",
     HERE / "coming_from" / "sgd.md",
     HERE / "user_guide" / "evaluation.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
-PLACES = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 ROWS = (
     "dense, d = 5",
     "dense, d = 20",
-    "dense, d = 54",
     "dense, d = 128",
     "dense, d = 784",
     "dense, d = 10,000",
     "dense, d = 54, 7 classes",
     "CSR, 60 of 100,000",
-    "CSR, 100 of 1,000,000",
     "CSR, 300 of 1,000,000",
 )
 
@@ -68,24 +66,8 @@ def regressors():
     return markdown([*header, "mixture"], rows)
 
 
-def river():
-    """Places in the tables of `river_benchmark.py`."""
-    ours, linear = "Hedge, of sklearn-scinol", "river's linear model, run here"
-    rows = []
-    for title, _, *lines, summary in printed("river_benchmark"):
-        data, measure = re.match(r"(.*?)  +(\w+)", title).groups()
-        scores = dict(re.match(r"(.*?)  +(\S+)", line).groups() for line in lines)
-        best = next(name for name in scores if name not in (ours, linear))
-        place = PLACES[int(re.search(r": (\d+) of", summary)[1])]
-        data = data.replace(":", ",") + (", error" if measure == "error" else "")
-        of_best = f"{scores[best]}, {best}"
-        rows.append([data, scores[ours], scores[linear], of_best, place])
-    header = "data", "the mixture", "river's linear model", "best of the published"
-    return markdown([*header, "place"], rows)
-
-
 def tree_ensembles():
-    """Accuracies of `tree_ensembles.py`, and the best ensemble of each package."""
+    """Accuracies of `tree_ensembles.py`, of the best ensemble of each package."""
     _, *of_streams = printed("tree_ensembles")
     rows = []
     for title, _, _, *lines in of_streams:
@@ -93,8 +75,8 @@ def tree_ensembles():
         found = {line[:32].strip(): float(line[32:].split()[0]) for line in lines}
         cells = [f"{found[name]:.3f}" for name in ("same label as before", "Hedge")]
         for package in "MOA", "river":
-            best = max((n for n in found if n.endswith(package)), key=found.get)
-            cells.append(f"{found[best]:.3f}, {best.partition(',')[0]}")
+            best = max(found[name] for name in found if name.endswith(package))
+            cells.append(f"{best:.3f}")
         rows.append([f"{stream.replace('_', ' ')}, {n_rows} rows", *cells])
     header = "same label", "the mixture", "best ensemble of MOA", "best of river"
     return markdown(["stream", *header], rows)
@@ -128,31 +110,47 @@ def times():
     }
 
 
-def one_learner():
+def throughput():
+    """Times in `throughput.py`, over SGD's."""
     measured = times()
     rows = []
     for case in ROWS:
         of_scinol = measured.get((case, "ScInOL, centred")) or measured[case, "ScInOL"]
-        both = *of_scinol, *measured[case, "AdaImplicit"]
-        rows.append([case, *(f"{value:.2f}" for value in both)])
-    shares = "/ SGD", "/ fastest SGD"
-    return markdown(["rows", "ScInOL", *shares, "AdaImplicit", *shares], rows)
+        others = (
+            measured.get((case, name), ["", ""])[1]
+            for name in ("AdaImplicit", "OnlineNewton", "Hedge")
+        )
+        cells = (f"{each:.2f}" if each else "" for each in (*of_scinol, *others))
+        rows.append([case, *cells])
+    header = "rows", "ScInOL, µs", "/ SGD", "/ fastest SGD"
+    others = "AdaImplicit / SGD", "OnlineNewton / SGD", "the mixture / SGD"
+    return markdown([*header, *others], rows)
 
 
-def mixtures():
-    measured = times()
-    rows = []
-    for case in ROWS:
-        both = measured[case, "Hedge"], measured[case, "Hedge, linear, first order"]
-        rows.append([case, *(f"{sgd:.2f} ({fastest:.2f})" for _, sgd, fastest in both)])
-    return markdown(
-        [
-            "rows",
-            "the mixture, defaults",
-            "linear experts of first order, without pools",
-        ],
-        rows,
+#: In the table of `one_row.py`: names, and what learns single rows and chunks.
+ROW_COSTS = {
+    "`ScInOLClassifier`": "ScInOLClassifier, ",
+    "`OnlineNewtonClassifier`": "OnlineNewtonClassifier, ",
+    "`HedgeClassifier`, the mixture": "HedgeClassifier, ",
+    "`SGDClassifier`": "SGDClassifier, ",
+    "river, `LogisticRegression`": "river, logistic regression",
+}
+
+
+def row_costs():
+    """Time of a row with 20 features in `one_row.py`, alone and in a chunk."""
+    alone, in_chunk = (
+        {line[:37].strip(): line[37:].split() for line in lines[2:]}
+        for lines in printed("one_row")[:2]
     )
+    rows = []
+    for name, way in ROW_COSTS.items():
+        cells = alone.get(way + "row_by_row") or alone.get(way + "partial_fit")
+        us, ratio = cells or alone[way]
+        of_chunk = in_chunk.get(way + "partial_fit", ["", ""])
+        rows.append([name, f"{float(us):.0f}", ratio, *of_chunk])
+    header = "learner", "a single row, µs", "/ SGD", "in a chunk of 1,000, µs", "/ SGD"
+    return markdown(header, rows)
 
 
 def number(text):

@@ -1,18 +1,18 @@
 """
-One row at a time
-=================
+What a row costs, alone and in a chunk
+======================================
 
 Prints the microseconds to predict and learn a single row by `row_by_row` of an
-estimator and by `partial_fit`, and the ratio of the latter to the time of
-`SGDClassifier`, with its defaults and with its fastest settings. If river is installed,
-its logistic regression learns the rows too, from dicts and behind its
-`StandardScaler`::
+estimator and by `partial_fit`, and the ratio to the time of `SGDClassifier`, with its
+defaults and with its fastest settings. If river is installed, its logistic regression
+learns the rows too, from dicts and behind its `StandardScaler`. Then it prints the time
+of a row in chunks of 1,000::
 
     python examples/benchmarks/one_row.py
     python examples/benchmarks/one_row.py --features 5 100 --rows 500
     python examples/benchmarks/one_row.py --data-dir FOLDER
 
-A second part has rows of a table as dicts, with numbers, categories and missing values.
+A last part has rows of a table as dicts, with numbers, categories and missing values.
 It times a pipeline of `TableEncoder` and a learner by `row_by_row` and by
 `partial_fit_predict`, and river's logistic regression behind its `StandardScaler` and
 `OneHotEncoder`. The rows are generated, or with `--data-dir` read from
@@ -35,7 +35,11 @@ from data_folder import read_frame, readers_in
 from interface import InputError, gives_status, positive, show_progress
 from sklearn.linear_model import SGDClassifier
 
-from sklearn_scinol import HedgeClassifier, ScInOLClassifier
+from sklearn_scinol import (
+    HedgeClassifier,
+    OnlineNewtonClassifier,
+    ScInOLClassifier,
+)
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 
@@ -43,6 +47,8 @@ REFERENCE = "SGDClassifier, partial_fit"
 REFERENCE_OF_DICTS = "ScInOLClassifier, row_by_row"
 ADULT = "adult_raw"
 LEAST_WORK = {"shuffle": False, "penalty": None}
+ESTIMATORS = ScInOLClassifier, OnlineNewtonClassifier, HedgeClassifier
+CHUNK = 1000
 
 
 def data(n_rows, n_features):
@@ -87,12 +93,12 @@ def adult(folder, n_rows):
 # %%
 # Ways to learn
 # -------------
-# Each function learns one row by an estimator that has learned all rows once.
+# Each function learns rows by an estimator that has learned all rows once.
 
 
-def by_partial_fit(estimator, X, y):
+def by_partial_fit(estimator, X, y, n_rows=1):
     estimator.partial_fit(X, y, classes=[0, 1])
-    return lambda i: estimator.partial_fit(X[i : i + 1], y[i : i + 1])
+    return lambda i: estimator.partial_fit(X[i : i + n_rows], y[i : i + n_rows])
 
 
 def by_rows(estimator, X, y):
@@ -122,20 +128,27 @@ def of_river(X, y):
 
 def ways(X, y):
     """Return functions that learn a row, by name."""
-    found = {
-        REFERENCE: by_partial_fit(SGDClassifier("log_loss"), X, y),
-        "SGDClassifier, least work": by_partial_fit(
-            SGDClassifier("log_loss", **LEAST_WORK), X, y
-        ),
-    }
-    for estimator in ScInOLClassifier, HedgeClassifier:
+    found = ways_of_chunks(X, y, 1)
+    for estimator in ESTIMATORS:
         name = estimator.__name__
-        found[f"{name}, partial_fit"] = by_partial_fit(estimator(), X, y)
         found[f"{name}, row_by_row"] = by_rows(estimator(), X, y)
         found[f"{name}, predictions"] = predictions_by_rows(estimator(), X, y)
     if find_spec("river") is not None:
         found["river, logistic regression"] = of_river(X, y)
     return found
+
+
+def ways_of_chunks(X, y, n_rows):
+    """Return functions that learn so many rows at once, by name."""
+    estimators = {
+        REFERENCE: SGDClassifier("log_loss"),
+        "SGDClassifier, least work": SGDClassifier("log_loss", **LEAST_WORK),
+        **{f"{one.__name__}, partial_fit": one() for one in ESTIMATORS},
+    }
+    return {
+        name: by_partial_fit(estimator, X, y, n_rows)
+        for name, estimator in estimators.items()
+    }
 
 
 def dicts_by_partial_fit(estimator, rows, y):
@@ -174,13 +187,13 @@ def ways_of_dicts(rows, y):
     return found
 
 
-def microseconds(found, n_rows, repeats):
+def microseconds(found, n_rows, repeats, step=1):
     """Time a row in each pass, by name."""
     times = {name: [] for name in found}
     for _ in show_progress(range(repeats), "passes"):
         for name, learn in found.items():
             start = perf_counter()
-            for i in range(n_rows):
+            for i in range(0, n_rows, step):
                 learn(i)
             times[name].append(1e6 * (perf_counter() - start) / n_rows)
     return times
@@ -190,7 +203,7 @@ def microseconds(found, n_rows, repeats):
 # Table
 # -----
 
-COLUMNS = "{:<34}{:>14}{:>22}".format
+COLUMNS = "{:<37}{:>14}{:>24}".format
 
 
 def table(title, times, reference):
@@ -198,7 +211,7 @@ def table(title, times, reference):
     lines = [header, "-" * len(header)]
     for name, of_passes in times.items():
         ratios = map(float.__truediv__, of_passes, times[reference])
-        lines.append(COLUMNS(name, f"{median(of_passes):.1f}", f"{median(ratios):.2f}"))
+        lines.append(COLUMNS(name, f"{median(of_passes):.2f}", f"{median(ratios):.2f}"))
     return "\n".join([*lines, ""])
 
 
@@ -219,9 +232,14 @@ def main(argv=None):
     for n_features in arguments.features:
         # The default mixture first learns rows until it has its bins; these are not
         # timed.
-        X, y = data(max(arguments.rows, 200), n_features)
+        n_in_chunks = 5 * arguments.rows
+        chunk = min(CHUNK, arguments.rows)
+        X, y = data(max(n_in_chunks, 200), n_features)
         times = microseconds(ways(X, y), arguments.rows, arguments.repeats)
         print(table(f"{n_features} features", times, REFERENCE), flush=True)
+        found = ways_of_chunks(X, y, chunk)
+        times = microseconds(found, n_in_chunks, arguments.repeats, chunk)
+        print(table(f"in chunks of {chunk:,}", times, REFERENCE), flush=True)
     n_rows = max(arguments.rows, 200)
     if arguments.data_dir is None:
         title, (rows, y) = "dicts, generated", dicts(n_rows)

@@ -97,10 +97,12 @@ def test_one_row(load, monkeypatch, capsys):
     arguments = ["--features", "2", "3", "--rows", "5", "--repeats", "1"]
     assert script.main(arguments) == 0
     *tables, of_dicts = capsys.readouterr().out.strip().split("\n\n")
-    assert [table.split(" features")[0] for table in tables] == ["2", "3"]
-    for table in tables:
+    titles = [table.split("  ")[0] for table in tables]
+    assert titles[::2] == ["2 features", "3 features"]
+    assert {*titles[1::2]} == {"in chunks of 5"}
+    for k, table in enumerate(tables):
         lines = table.splitlines()[2:]
-        assert len(lines) == 8
+        assert len(lines) == (5 if k % 2 else 11)
         assert lines[0].startswith("SGDClassifier, partial_fit")
         assert float(lines[0].split()[-1]) == 1.0
         assert all(float(line.split()[-2]) >= 0.0 for line in lines)
