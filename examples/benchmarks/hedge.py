@@ -186,6 +186,7 @@ COLOURS = {
     "extra-trees-recent": "#b5d8b7",
     "bins-scinol2": "#1f5f8b",
     "pool": "#4d4d4d",
+    "pool, ScInOL2": "#989898",
     "pool, forgetting": "#989898",
     "pool, forgetting fast": "#d3d3d3",
 }
@@ -208,7 +209,9 @@ def draw(comparisons):
     figure, axes = panels(2 * n, n, 3.7, 2.9)
     for upper, lower, comparison in zip(axes[:n], axes[n:], comparisons, strict=True):
         names = [*comparison.course.model.named_estimators_]
-        pools = [name for name in COLOURS if name.startswith("pool")]
+        is_classifier = isinstance(comparison.course.model, HedgeClassifier)
+        middle = "pool, ScInOL2" if is_classifier else "pool, forgetting"
+        pools = ["pool", middle, "pool, forgetting fast"]
         colours = [COLOURS[name] for name in names + pools]
         comparison.course.model.plot_weights(ax=lower, n_largest=None, colors=colours)
         lower.set_xscale("log")
@@ -226,6 +229,7 @@ def draw(comparisons):
     of_lines, of_areas = handles_of(axes[:n]), handles_of(axes[n:])
     experts = [name for name in COLOURS if name in of_lines]
     others = [name for name in of_lines if name not in COLOURS]
+    pools = [name for name in COLOURS if name.startswith("pool") and name in of_areas]
     handles = [of_lines[name] for name in experts + others]
     handles += [of_areas[name] for name in pools]
     legend_below(figure, handles, experts + others + pools, ncols=8)

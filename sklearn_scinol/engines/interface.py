@@ -202,12 +202,14 @@ class Engine(Protocol):
             averaging.
         """
 
-    def learn_pool(self, learner, loss, state, F, block):
+    def learn_pool(self, learn_rows, learner, loss, state, F, block):
         """Learn rows with a log-linear pool, whose weights all classes share.
 
         Parameters
         ----------
-        learner : OnlineNewton
+        learn_rows : callable
+            One of :mod:`.learners.log_linear_pool`.
+        learner : Learner
         loss : CrossEntropy
         state : State
             Of the learner, with one output. Changed.

@@ -70,15 +70,17 @@ class bounds_regret(Generic[Parameters, Bound]):
         return MethodType(self.method, estimator)
 
 
-def check_learned_in_order(estimator):
-    """Raise AttributeError if the estimator was merged, or learned late labels."""
+def check_learned_in_order(estimator, model=None):
+    """Raise AttributeError if the model was merged, or learned late labels.
+
+    `model` is that of the estimator, or part of it.
+    """
     if not _is_fitted(estimator):
         return
+    model = model or estimator._model
     reasons = {
-        "holds for each of the models that it was merged from": (
-            estimator._model.is_merged
-        ),
-        "is for labels that come before the next row": estimator._model.is_late[0],
+        "holds for each of the models that it was merged from": (model.is_merged),
+        "is for labels that come before the next row": model.is_late[0],
     }
     for reason, is_true in reasons.items():
         if is_true:

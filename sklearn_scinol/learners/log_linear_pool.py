@@ -1,4 +1,4 @@
-r"""Newton steps on the weights of a log-linear pool of experts.
+r"""Learn the weights of a log-linear pool of experts.
 
 Experts :math:`e` give the classes :math:`k` probabilities :math:`p_e(k)`. With
 :math:`f_e(k) = \ln p_e(k)` and weights :math:`w` that all classes share, the pool is
@@ -8,14 +8,25 @@ Experts :math:`e` give the classes :math:`k` probabilities :math:`p_e(k)`. With
 
 The derivative of its log loss by the weights is :math:`\bar f - f(y)`, with
 :math:`\bar f = \sum_k p(k) f(k)`, and the second derivative :math:`\sum_k p(k) (f(k) -
-\bar f)(f(k) - \bar f)^\top`, which takes one step of rank one a class. With two classes
-a pool is logistic regression on the experts' log odds, which :class:`OnlineNewton`
-itself learns.
+\bar f)(f(k) - \bar f)^\top`. Newton steps take one step of rank one a class.
+:class:`ScInOL2` needs the first derivative alone, and a bound on it that is known
+before the label: the range of :math:`f_e` over the classes stands for the absolute
+value of a feature. With two classes a pool is logistic regression on the experts' log
+odds, which both learn like other features.
 """
 
 import numpy as np
 
-from .._portable import add_multiple, copy_into, inner, larger, move_and_multiply, trace
+from .._portable import (
+    TINY,
+    add_multiple,
+    copy_into,
+    inner,
+    larger,
+    move_and_multiply,
+    smaller,
+    trace,
+)
 from ..losses import methods
 from .online_newton import forget
 
@@ -26,18 +37,18 @@ def pool_scores(s, F, p):
         p[k] = inner(s.w[0], F[k])
 
 
-def learn_rows(learner, loss, s, F, y, weights, scores, buffers):
-    """Learn rows; `scores` becomes those of the classes before each row."""
+def take_steps(learner, loss, s, F, y, weights, scores, buffers):
+    """Learn rows by Newton steps; `scores` become those of classes before each row."""
     p, g, direction = buffers
     for r in range(scores.shape[0]):
         pool_scores(s, F[r], p)
         copy_into(p, scores[r])
         if weights.given[r] > 0.0:
             c = weights.to_mean[r]
-            learn_row(learner, s, loss, F[r], y[r], c, p, g, direction)
+            take_step(learner, s, loss, F[r], y[r], c, p, g, direction)
 
 
-def learn_row(learner, s, loss, F, y, c, p, g, direction):
+def take_step(learner, s, loss, F, y, c, p, g, direction):
     """Learn the weights from a row of weight `c` and class `y`, with scores `p`.
 
     Arrays are overwritten: `p` and `g`, one number a class, and `direction`, one a
@@ -70,3 +81,39 @@ def learn_row(learner, s, loss, F, y, c, p, g, direction):
     if rise > 0.0:
         length *= fall / (fall + rise)
     add_multiple(-length, u, w)
+
+
+def place_bets(learner, loss, s, F, y, weights, scores, buffers):
+    """Learn rows by a learner such as ScInOL2; see :func:`take_steps`.
+
+    It learns how far weights are from 1 for the first input, and from 0 for others.
+    """
+    (p, g, w), n = buffers, s.M.shape[1]
+    for r in range(scores.shape[0]):
+        c = weights.relative[r]
+        for k in range(p.size):
+            p[k] = F[r, k, 0]
+        for j in range(n):
+            _, size = least_and_range(F, r, j)
+            w[j] = learner.weight(s, (0, j), c * size, 0.0)
+            for k in range(p.size):
+                p[k] += w[j] * F[r, k, j]
+        copy_into(p, scores[r])
+        if weights.given[r] > 0.0:
+            methods.row_gradient(loss, y[r], p, g)
+            for j in range(n):
+                least, size = least_and_range(F, r, j)
+                slope = 0.0
+                for k in range(p.size):
+                    slope += g[k] * (F[r, k, j] - least)
+                # Without the limits, rounding might leave a share beyond them.
+                share = larger(smaller(slope / larger(size, TINY), 1.0), -1.0)
+                learner.update(s, (0, j), c * size, share, w[j], 0.0)
+
+
+def least_and_range(F, r, j):
+    """Return the smallest of the log probabilities of an input, and their range."""
+    least = largest = F[r, 0, j]
+    for k in range(1, F.shape[1]):
+        least, largest = smaller(least, F[r, k, j]), larger(largest, F[r, k, j])
+    return least, largest - least

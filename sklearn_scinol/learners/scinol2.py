@@ -108,6 +108,13 @@ class ScInOL2(NamedTuple):
         logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
         return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
 
+    def linear_regret(self, s, u):
+        """Regret against `u` on linear losses, whose slopes are the derivatives seen.
+
+        That on convex losses is at most this, which is at most :meth:`regret_bound`.
+        """
+        return self.initial_wealth - s.eta + s.G * u
+
     def cost_of_wealth(self, s, added, t):
         """Return the added wealth: it can be lost, and what it won is left out."""
         return np.where(s.M > 0, added, 0.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,7 +18,11 @@ from .._plotting import axes_for
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POOLS = ["pool", "pool, forgetting", "pool, forgetting fast"]
+# Names of the pools of a regressor, and of a classifier.
+POOLS = {
+    False: ["pool", "pool, forgetting", "pool, forgetting fast"],
+    True: ["pool", "pool, ScInOL2", "pool, forgetting fast"],
+}
 
 # Colour of the area of all that have none of their own.
 GREY = "0.85"
@@ -125,7 +130,7 @@ class ExpertWeightsDisplay:
             _, of_levels = estimator.pool_weights_curve_
             of_levels = of_levels.reshape(len(n_samples), n_outputs, -1)[:, output]
             weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
-            names += POOLS
+            names += POOLS[is_classifier(estimator)]
         display = cls(n_samples=n_samples, weights=weights, names=names)
         return display.plot(ax, n_largest=n_largest, **kwargs)
 

@@ -8,9 +8,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import Bunch, get_tags
+from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
 
@@ -93,8 +93,9 @@ class MixtureEstimator(Additive, _BaseComposition):
     weights_curve_ : tuple of ndarray
         Numbers of rows, about a tenth apart, and the weights after each.
     pool_weights_ : ndarray of shape (4,) or (n_outputs, 4)
-        With pools, weights of the mean of experts, of the pool of all rows, and of two
-        that forget, at the next row; of sum 1.
+        With pools, weights of the mean of experts and of three pools at the next row;
+        of sum 1. Newton steps learn the first pool, and a third one that forgets; the
+        second one is learned by ScInOL2 or, in regression, forgets slowly.
     pool_weights_curve_ : tuple of ndarray
         Numbers of rows, as in `weights_curve_`, and `pool_weights_` after each.
     pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
@@ -495,8 +496,10 @@ class MixtureEstimator(Additive, _BaseComposition):
         """Bound on how much more than the best expert's the loss of the mixture is."""
         return self.regret_bound()
 
-    def regret_bound(self, n_switches: int = 0) -> float:
-        """Bound on the regret against the best sequence of experts.
+    def regret_bound(
+        self, n_switches: int = 0, *, pool: ArrayLike | None = None
+    ) -> float:
+        r"""Bound on the regret against the best sequence of experts, or a fixed pool.
 
         The bound is on `cumulative_loss_` less the weighted sum of the losses of the
         experts in the sequence, in units of the loss. For log loss, equal weights of
@@ -506,8 +509,18 @@ class MixtureEstimator(Additive, _BaseComposition):
         for it above a mixture that could. In regression what experts are charged more
         because they are clipped adds to the bound, too.
 
+        With the log loss, `pool` gives the bound against a pool of fixed weights
+        :math:`\beta`: on `cumulative_loss_` less the weighted sum of the losses of
+        :math:`p(k) \propto \prod_e \max(p_e(k), 10^{-6})^{\beta_e}`, where
+        :math:`p_0` is the mean of the experts and :math:`p_e` is an expert. ScInOL2
+        learns how far the weights of one of the pools are from :math:`(1, 0, \ldots,
+        0)`. Its losses are convex, so that their derivatives, which its state sums up,
+        bound the regret. Theorem 3.2 of its paper limits that bound for any data, where
+        the range of :math:`\ln p_e` over the classes stands for the absolute value of
+        a feature. The weights of levels add ln 30 if all rows weigh 1.
+
         The bound is for one pass, as by `partial_fit`: later epochs of `fit` add to
-        `cumulative_loss_`, but not to the losses of the experts.
+        `cumulative_loss_`, but not to the losses of the experts and pools.
 
         Parameters
         ----------
@@ -515,6 +528,10 @@ class MixtureEstimator(Additive, _BaseComposition):
             How often the expert changes in the sequence; with several outputs that are
             numbers, in the sequence of each. With 0 the bound is that against the best
             expert.
+        pool : array-like of shape (1 + n_experts,) or (n_labels, 1 + n_experts), \
+                default=None
+            Weights of the mean of the experts and of each expert, as in `pool_coef_`;
+            0 for experts that are in the mean only.
 
         Returns
         -------
@@ -526,13 +543,43 @@ class MixtureEstimator(Additive, _BaseComposition):
         NotFittedError
             If nothing was learned yet.
         AttributeError
-            If it was merged from other models, or labels came late.
+            If it was merged from other models, labels came late, or it has no pools.
+        ValueError
+            If `pool` has the wrong shape or weighs an expert that is in the mean only,
+            or comes with switches or in regression.
         """
         model = self._fitted_model()
         check_learned_in_order(self)
+        if pool is not None:
+            return self._bound_against_pool(pool, n_switches)
         bounds = [hedge.regret_bound(n_switches) for hedge in model.hedges]
         bounds += [level.regret_bound for level in model.levels]
         return sum(bounds) + float(model.clipping[:, 0].sum())
+
+    def _bound_against_pool(self, pool, n_switches):
+        """Bound the regret against pools of fixed weights."""
+        if not is_classifier(self):
+            raise ValueError(
+                "No bound is known against a pool in regression: pass no `pool`."
+            )
+        if n_switches != 0:
+            raise ValueError("The bound against a `pool` is for n_switches=0.")
+        model = self._pooling_model()
+        for level in model.levels:
+            check_learned_in_order(self, level.betting_pool)
+        weights = check_array(
+            pool, ensure_2d=False, dtype=np.float64, input_name="pool"
+        )
+        shape = self.pool_coef_[..., 0, :].shape
+        if weights.shape != shape:
+            raise ValueError(f"pool has shape {weights.shape}, expected {shape}.")
+        weights = np.atleast_2d(weights)
+        is_pooled = np.array([True, *model.are_pooled])
+        if weights[:, ~is_pooled].any():
+            names = [each.name for each in model.experts if not each.is_pooled]
+            raise ValueError(f"pool must be 0 for {names}, which pools do not have.")
+        pairs = zip(model.levels, weights[:, is_pooled], strict=True)
+        return sum(level.bound_against(of_level) for level, of_level in pairs)
 
     def _squeeze_outputs(self, values, axis=0):
         """Drop the axis of outputs if there is a single set of weights."""

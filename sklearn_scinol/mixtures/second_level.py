@@ -10,14 +10,19 @@ from ..models.pool import (
     MAX_DIFFERENCE,
     MAX_LOG_ODDS,
     MIN_PROBABILITY,
+    BettingPool,
     PoolModel,
 )
+from ..models.served import find_late
 from ..transforms.targets import TargetTransform
 from .fixed_share import FixedShare, learn_rounds
 
-#: Parameters of the pools: the variance of the weights before the first row, and the
-#: share of the past that is forgotten with each row.
+#: Parameters of Newton steps in pools: the variance of the weights before the first
+#: row, and the share of the past that is forgotten with each row.
 POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
+
+#: Place of the pool that with classes is learned by ScInOL2 instead.
+BETTING = 1
 
 
 class SecondLevel(Part):
@@ -26,8 +31,8 @@ class SecondLevel(Part):
     A mean of probabilities is never surer than the surest expert. A log-linear pool
     multiplies powers of the experts' probabilities, so that experts who know different
     things make each other surer. In regression it adds multiples of the experts'
-    differences from the first level. The weights of a pool are learned by Newton steps.
-    It begins as the first level.
+    differences from the first level. The weights of a pool are learned by Newton steps,
+    or by ScInOL2. It begins as the first level.
 
     First level and pools are then mixed by weights of their own, learned from losses
     like those of experts. The first level counts as often as there are pools, which
@@ -41,7 +46,7 @@ class SecondLevel(Part):
 
     Attributes
     ----------
-    pools : list of PoolModel
+    pools : list of PoolModel or BettingPool
     hedge : FixedShare
         The weights of first level and pools.
     errors : TargetTransform or None
@@ -57,6 +62,8 @@ class SecondLevel(Part):
             unit_free = bool(np.isfinite(loss.lipschitz))
             self.errors = TargetTransform(1, unit_free=unit_free)
         self.pools = [PoolModel(loss, n_features, *each) for each in POOLS]
+        if self.errors is None:
+            self.pools[BETTING] = BettingPool.of(n_features)
         self.hedge = FixedShare(2 * len(POOLS), mixing_scale.learning_rate)
 
     @property
@@ -68,6 +75,15 @@ class SecondLevel(Part):
     def regret_bound(self):
         """Bound on the loss less that of the first level."""
         return self.hedge._bound(0, n_copies=len(self.pools))
+
+    def bound_against(self, weights):
+        """Bound on the loss less that of a pool with fixed weights of its features."""
+        return self.hedge.regret_bound() + self.betting_pool.bound_against(weights)
+
+    @property
+    def betting_pool(self):
+        """The pool with a bound on its loss less that of fixed weights."""
+        return self.pools[BETTING]
 
     @property
     def coefficients(self):
@@ -117,7 +133,10 @@ class SecondLevel(Part):
         pooled = self.learn_pools(engine, block, predictions, first)
         if served is not None:
             pairs = zip(served, pooled, strict=True)
-            pooled = [own.exchange(engine, of_pool) for own, of_pool in pairs]
+            charged = [own.exchange(engine, of_pool) for own, of_pool in pairs]
+            pair, c = (charged[BETTING], pooled[BETTING]), block.weights.given
+            engine.run(find_late, *pair, c, self.betting_pool.is_late)
+            pooled = charged
         levels = engine.stack(with_copies(first, pooled))
         if clip is not None:
             engine.run(clip, levels)
@@ -154,8 +173,7 @@ class SecondLevel(Part):
             F = standardised_differences(predictions, first, deviation)
         pooled = []
         for pool in self.pools:
-            # Not a product of BLAS, which depends on the number of rows.
-            scores = np.add.reduce(F * pool.state().w[0, : F.shape[-1]], axis=-1)
+            scores = pool.predict_scores(F)
             pooled.append(offset + deviation * scores.reshape(first.shape))
         levels = np.stack(with_copies(first, pooled))
         if clip is not None:
@@ -227,7 +245,7 @@ class SecondLevel(Part):
         merged.hedge = FixedShare._merged(shards.map(lambda each: each.hedge))
         for k in range(len(merged.pools)):
             pools = shards.map(lambda each, k=k: each.pools[k])
-            merged.pools[k] = PoolModel.merged(pools)
+            merged.pools[k] = merged.pools[k].merged(pools)
         if merged.errors is not None:
             errors = shards.map(lambda each: each.errors)
             merged.errors = TargetTransform.merged(errors)

@@ -2,9 +2,13 @@
 
 import numpy as np
 
-from ..blocks import DenseRows
+from ..blocks import DenseRows, TargetScale
+from ..learners import log_linear_pool
 from ..learners.online_newton import OnlineNewton
+from ..learners.scinol2 import ScInOL2
+from ..losses.classification import Logistic
 from ..transforms.features import FeatureTransform
+from .linear import LinearModel
 from .newton import NewtonModel
 
 #: Smaller probabilities of experts count as this one.
@@ -15,7 +19,18 @@ MAX_LOG_ODDS = float(np.log(1.0 / MIN_PROBABILITY - 1.0))
 MAX_DIFFERENCE = 1e6
 
 
-class PoolModel(NewtonModel):
+class SharedWeights:
+    """Mixin of pools: three and more classes share the weights."""
+
+    def learn_classes(self, engine, loss, F, block):
+        """Learn rows of three or more classes; see :meth:`Engine.learn_pool`."""
+        self._set_prior(block.weights.prior)
+        engine.run(self.count_learned, block.weights)
+        arguments = self.learner, loss, self.state(), F, block
+        return engine.learn_pool(self.learn_rows, *arguments)
+
+
+class PoolModel(SharedWeights, NewtonModel):
     """Newton steps on the weights of experts in a pool, an :class:`OnlineNewton`.
 
     The experts' predictions are its features: log odds, or differences from a
@@ -32,6 +47,8 @@ class PoolModel(NewtonModel):
     prior_scale, forgetting : float
         See :class:`OnlineNewton`.
     """
+
+    learn_rows = staticmethod(log_linear_pool.take_steps)
 
     def __init__(self, loss, n_features, prior_scale, forgetting):
         limit = MAX_LOG_ODDS if loss.is_classification else MAX_DIFFERENCE
@@ -73,12 +90,60 @@ class PoolModel(NewtonModel):
             ),
         )
 
-    def learn_classes(self, engine, loss, F, block):
-        """Learn rows of three or more classes; see :meth:`Engine.learn_pool`."""
-        engine.run(self.count_learned, block.weights)
-        return engine.learn_pool(self.learner, loss, self.state(), F, block)
+    def predict_scores(self, F):
+        """Predict rows of features, or of log probabilities for each class."""
+        # Not a product of BLAS, which depends on the number of rows.
+        return np.add.reduce(F * self.state().w[0, : F.shape[-1]], axis=-1)
 
     @property
     def weights(self):
         """Weights of the features: shape (n_features,)."""
         return self.state().w[0, : self.n_features]
+
+
+class BettingPool(SharedWeights, LinearModel):
+    """Pool of classifiers whose weights :class:`ScInOL2` learns.
+
+    The loss has a bound against each fixed pool. Methods are as in :class:`PoolModel`.
+    Weights of the model are those of the pool, less 1 for the first feature, so that
+    all are 0 at first.
+    """
+
+    learn_rows = staticmethod(log_linear_pool.place_bets)
+
+    @classmethod
+    def of(cls, n_features):
+        """Return a pool that has learned nothing."""
+        options = {"fit_intercept": False, "average": 0}
+        return cls(ScInOL2(), Logistic(), n_features, 1, **options)
+
+    def learn_scores(self, engine, F, block, target_scale=None):
+        offset, ones = np.empty((len(F), 1)), np.ones((len(F), 1))
+        engine.run(np.copyto, offset, F[:, :1])
+        scale = TargetScale(offset, ones, ones)
+        block = block._replace(rows=DenseRows(F), target_scale=scale)
+        return self.learn_block(engine, block)
+
+    def predict_scores(self, F):
+        F = F[..., : self.n_features]
+        sizes = np.abs(F) if F.ndim == 2 else F.max(axis=1) - F.min(axis=1)
+        sizes *= self.scale_of_predicted
+        w = self.learner.weight(self.state(), 0, sizes, self.t + 1)
+        if F.ndim == 3:
+            w = w[:, np.newaxis]
+        return F[..., 0] + np.add.reduce(F * w, axis=-1)
+
+    @property
+    def weights(self):
+        return self._latest_weights()[0][0] + self._first_weights
+
+    @property
+    def _first_weights(self):
+        """Weights before the first row."""
+        return (np.arange(self.n_features) == 0).astype(float)
+
+    def bound_against(self, weights):
+        """Bound the regret against a pool of fixed weights of the features."""
+        own = weights - self._first_weights
+        regret = self.learner.linear_regret(self.state(), own).sum()
+        return float(regret) * (self.weight_scale.unit or 1.0)

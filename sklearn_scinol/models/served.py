@@ -76,7 +76,8 @@ def _exchange(values, is_known, predictions, charged):
     charged[:] = np.where(is_known & np.isfinite(predictions), values, predictions)
 
 
-def _find_late(charged, predictions, c, is_late):
+def find_late(charged, predictions, c, is_late):
+    """Set `is_late` to 1 if rows that are learned are charged for other predictions."""
     rounding = ROUNDING * np.maximum(np.abs(charged), np.abs(predictions))
     is_other = (np.abs(charged - predictions) > rounding).any(axis=1) & (c > 0.0)
     is_late[0] = max(is_late[0], float(is_other.any()))
@@ -91,7 +92,7 @@ def exchange_predictions(engine, model, block, served, predicted):
     own, of_averages = served.split(n_outputs, n_outputs)
     charged = own.exchange(engine, predicted.predictions)
     pair, c = (charged, predicted.predictions), block.weights.given
-    engine.run(_find_late, *pair, c, model.is_late)
+    engine.run(find_late, *pair, c, model.is_late)
     averaged = predicted.averaged
     if averaged is not None:
         averaged = of_averages.exchange(engine, averaged)

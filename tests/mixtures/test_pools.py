@@ -17,7 +17,14 @@ from support.naive import (
     SquaredError,
     relative_to_means,
 )
-from support.naive_pools import POOLS, ClassPool, log_probabilities, pools_of_scores
+from support.naive_pools import (
+    BETTING,
+    POOLS,
+    BettingPool,
+    ClassPool,
+    log_probabilities,
+    pools_of_scores,
+)
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -75,25 +82,29 @@ def charged(model, X, y, c, **method):
 
 def expected_of_classes(said, first, y, c):
     """Probabilities of the pools, from log probabilities of experts and first level."""
-    c = relative_to_means(c)
+    to_means = relative_to_means(c)
     F = log_probabilities(np.exp(np.stack([first, *said]))).transpose(1, 2, 0)
     _, n_classes, n_inputs = F.shape
+
+    def probabilities(pool, weights):
+        return [pool.learn(*row) for row in zip(F, y, weights, strict=True)]
+
     if n_classes > 2:
         pools = [ClassPool(n_inputs, *each) for each in POOLS]
-        return np.array(
-            [[pool.learn(*row) for row in zip(F, y, c, strict=True)] for pool in pools]
-        )
-    pools, result = pools_of_scores(Separate(Logistic()), n_inputs, 1), []
-    for pool in pools:
-        of_pool = []
-        for f, of_class, of_row in zip(F[:, 1] - F[:, 0], y, c, strict=True):
-            (score,) = (
-                pool.learn(f, [2.0 * of_class - 1.0], of_row)
-                if of_row > 0
-                else pool.predict(f, 1.0)
-            )
-            of_pool.append(1 / (1 + np.exp([score, -score])))
-        result.append(of_pool)
+        result = [probabilities(pool, to_means) for pool in pools]
+    else:
+        pools, result = pools_of_scores(Separate(Logistic()), n_inputs, 1), []
+        for pool in pools:
+            of_pool = []
+            for f, of_class, of_row in zip(F[:, 1] - F[:, 0], y, to_means, strict=True):
+                (score,) = (
+                    pool.learn(f, [2.0 * of_class - 1.0], of_row)
+                    if of_row > 0
+                    else pool.predict(f, 1.0)
+                )
+                of_pool.append(1 / (1 + np.exp([score, -score])))
+            result.append(of_pool)
+    result[BETTING] = probabilities(BettingPool(n_inputs), c)
     return np.array(result)
 
 

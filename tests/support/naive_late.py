@@ -9,7 +9,14 @@ import numpy as np
 
 from .naive import AbsoluteError, Logistic, Separate
 from .naive_hedge import FixedShare, clip_limits
-from .naive_pools import POOLS, ClassPool, log_probabilities, pools_of_scores
+from .naive_pools import (
+    BETTING,
+    POOLS,
+    BettingPool,
+    ClassPool,
+    log_probabilities,
+    pools_of_scores,
+)
 
 
 class LateClasses:
@@ -24,9 +31,10 @@ class LateClasses:
             self.pools = [ClassPool(n, *each) for each in POOLS]
         else:
             self.pools = pools_of_scores(Separate(Logistic()), n, 1)
+        self.pools[BETTING] = BettingPool(n)
 
     def ask(self, pool, F):
-        if self.n_classes > 2:
+        if self.n_classes > 2 or isinstance(pool, BettingPool):
             return pool.learn(F, 0, 0.0)
         (score,) = pool.predict(F[1] - F[0], 1.0)
         return 1.0 / (1.0 + np.exp([score, -score]))
@@ -50,7 +58,9 @@ class LateClasses:
         self.weights.append(c)
         for pool in self.pools:
             relative = c / np.mean(self.weights)
-            if self.n_classes > 2:
+            if isinstance(pool, BettingPool):
+                pool.learn(served["F"], y, c)
+            elif self.n_classes > 2:
                 pool.learn(served["F"], y, relative)
             else:
                 f = served["F"][1] - served["F"][0]

@@ -4,12 +4,16 @@ Pools of two classes and of numbers are Newton steps, see :mod:`.naive`. Only th
 linear equations are shared with other references, nothing with the package.
 """
 
+import copy
 import decimal
 from decimal import Decimal
 
 import numpy as np
 
-from .naive import DIGITS, OnlineNewton, diagonal, inner, solved
+from .naive import DIGITS, OnlineNewton, ScInOL2, Weights, diagonal, inner, solved
+
+#: Place of the pool of classes that ScInOL2 learns.
+BETTING = 1
 
 #: Variances of weights before the first row, and the shares that are forgotten.
 POOLS = (0.1, 0.0), (0.1, 0.003), (1.0, 0.01)
@@ -87,6 +91,37 @@ class ClassPool:
                 step = [length * s for s in step]
             self.w = [w + s for w, s in zip(self.w, step, strict=True)]
             return [float(p_k) for p_k in p]
+
+
+class BettingPool:
+    """Weights by ScInOL2, to which the range of log probabilities is a feature's value.
+
+    Its weights are those of the pool, less 1 for the first input.
+    """
+
+    def __init__(self, n_experts):
+        self.algorithm = ScInOL2(n_experts, 1, None)
+        self.weights = Weights()
+
+    def learn(self, F, y, c):
+        """Return the probabilities; see :class:`ClassPool`. Weights are as given."""
+        F, algorithm = np.array(F), self.algorithm
+        if c > 0:
+            c = self.weights.learned(c)
+            algorithm.set_unit(*self.weights.units_of_wealth())
+        else:
+            c, algorithm, y = (
+                self.weights.predicted(None),
+                copy.deepcopy(algorithm),
+                None,
+            )
+        algorithm.receive(c * np.ptp(F, axis=0))
+        w = [w_k + (k == 0) for k, (w_k,) in enumerate(algorithm.weights())]
+        p = np.exp(F @ w - np.max(F @ w))
+        p /= p.sum()
+        if y is not None:
+            algorithm.update(c * (p @ F - F[y]), [1.0])
+        return p
 
 
 def log_probabilities(p):
