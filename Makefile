@@ -17,7 +17,7 @@ help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/demo.stamp ## the untuned learners beside tuned SGD on real data, in a minute
-	@$(BIN)/python examples/benchmarks/no_tuning.py $(ARGS)
+	@$(BIN)/python examples/benchmarks/no_tuning.py --quick $(ARGS)
 
 figures: $(VENV)/demo.stamp ## numbers and figures of the pages, of scripts under ten minutes
 	@$(BIN)/python examples/benchmarks/measure.py $(ARGS)

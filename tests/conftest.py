@@ -229,7 +229,7 @@ def load(monkeypatch):
         module = importlib.import_module(name)
         # Bars appear after a while, which would make what is printed a matter of time.
         if hasattr(module, "show_progress"):
-            monkeypatch.setattr(module, "show_progress", lambda iterable, _: iterable)
+            monkeypatch.setattr(module, "show_progress", lambda iterable, *_: iterable)
         return module
 
     monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")

@@ -89,6 +89,24 @@ def test_bundled_data(example, tmp_path, capsys, monkeypatch):
 
 
 @pytest.mark.thorough
+def test_quick(example, tmp_path, capsys, monkeypatch):
+    """A first table has no mixtures, the second one has them in raw units."""
+    (rows,) = (each for each in example.bundled_data_sets() if each.name == "wine")
+    few = example.Rows(rows.read.X[:30], rows.read.y[:30])
+    small = [replace(rows, read=few, n_rows=30), replace(rows, name="digits")]
+    monkeypatch.setattr(example, "bundled_data_sets", lambda: small)
+    options = ["--quick", "--rates", "0.1", "--jobs", "1"]
+    assert example.main([*options, "--output-dir", str(tmp_path)]) == 0
+    first, *_, last = capsys.readouterr().out.split("Mean loss of one pass")[1:]
+    assert "digits" not in first + last
+    assert "Hedge" not in first
+    (hedge,) = (line for line in last.splitlines() if "Hedge   " in line)
+    (scinol,) = (line for line in last.splitlines() if "ScInOL2   " in line)
+    assert hedge.split()[3] == "-" != scinol.split()[2]
+    assert len([*tmp_path.iterdir()]) == 2
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz"])
 def test_classes(run, name):
     status, out, err = run(csv(30), "--chunk-size", "15", name=name)
