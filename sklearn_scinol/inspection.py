@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from numbers import Integral
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Self
@@ -63,7 +64,8 @@ class TermsDisplay:
     All axes of terms have the same limits.
 
     Only differences of a function have a meaning, as differences of the decision: of
-    log odds or logits for the log loss. Its level has none.
+    log odds or logits for the log loss. Its level has none. Functions that are constant
+    are grey.
 
     Functions of a mixture are the means of those of its linear and additive experts.
     Other experts, such as those of random features and neighbours, have none. Nor have
@@ -82,6 +84,9 @@ class TermsDisplay:
         Names of all features.
     not_shown : list of str, default=[]
         Parts of a mixture that have no such functions.
+    unit : str, default=""
+        Unit of a classifier's terms: "log odds" or "logit" for the log loss, "decision"
+        for others.
 
     Attributes
     ----------
@@ -107,6 +112,7 @@ class TermsDisplay:
     terms: list[NDArray[np.float64]]
     feature_names: NDArray[Any]
     not_shown: list[str] = field(default_factory=list)
+    unit: str = ""
 
     @classmethod
     def from_estimator(
@@ -181,6 +187,7 @@ class TermsDisplay:
             terms=[terms[j] for j in chosen],
             feature_names=names,
             not_shown=getattr(estimator, "_not_in_terms", []),
+            unit=_unit(estimator, n_outputs),
         )
         return display.plot(axes)
 
@@ -213,7 +220,9 @@ class TermsDisplay:
         ):
             ax.plot(values, term)
             name = _label(self.feature_names[j], MAX_TITLE)
-            ax.set(xlabel=name, ylabel="term", ylim=limits)
+            ax.set(xlabel=name, ylabel=_name_of_terms(self.unit), ylim=limits)
+            if not np.ptp(term):
+                _grey_out(ax.xaxis.label, *ax.lines)
             _space_ticks(ax, "x", 4)
             _space_ticks(ax, "y", 6)
         return self
@@ -261,8 +270,9 @@ class TableTermsDisplay:
     ========  =======================================================================
 
     A red cross at the right of a curve, or a red bar, is the term of a missing value,
-    if there was any. All axes of terms have the same limits. Columns come in the
-    order of their variation: the largest value of a term less the smallest one.
+    if there was any. What is zero is grey. All axes of terms have the same limits.
+    Columns come in the order of their variation: the largest value of a term less the
+    smallest one.
 
     ScInOL predicts a row with other weights if a value of it exceeds all before; there
     the decision is not the sum of the terms.
@@ -278,6 +288,8 @@ class TableTermsDisplay:
         The class whose decision the terms make up; None in regression.
     not_shown : list of str, default=[]
         Parts of the model that are in no term.
+    unit : str, default=""
+        Unit of the terms, as of :class:`TermsDisplay`.
 
     Attributes
     ----------
@@ -312,6 +324,7 @@ class TableTermsDisplay:
     terms: list[TableTerm]
     label: str | None = None
     not_shown: list[str] = field(default_factory=list)
+    unit: str = ""
 
     @classmethod
     def from_estimator(
@@ -377,7 +390,9 @@ class TableTermsDisplay:
         label = None
         if is_classifier(final):
             label = str(final.classes_[-len(coefs) :][output])
-        return cls(terms=terms, label=label, not_shown=not_shown).plot(axes)
+        unit = _unit(final, len(coefs))
+        display = cls(terms=terms, label=label, not_shown=not_shown, unit=unit)
+        return display.plot(axes)
 
     @described_as(TermsDisplay.plot)
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
@@ -396,14 +411,16 @@ class TableTermsDisplay:
         for ax, term in zip(axes, self.terms, strict=True):
             if term.part in BARS:
                 _draw_bars(ax, term)
-                ax.set(xlim=limits, xlabel="term")
+                ax.set(xlim=limits, xlabel=_name_of_terms(self.unit))
                 _space_ticks(ax, "x", 3)
             else:
                 _draw_curve(ax, term)
-                ax.set(ylim=limits, ylabel="term")
+                ax.set(ylim=limits, ylabel=_name_of_terms(self.unit))
                 _space_ticks(ax, "y", 6)
             name = _label(term.column, MAX_TITLE)
             ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
+            if not (term.values.any() or term.missing):
+                _grey_out(ax.title, *ax.lines)
         return self
 
 
@@ -443,6 +460,7 @@ def _draw_bars(ax, term):
     places = np.arange(len(values))
     ax.barh(places, values, color=colors)
     ax.set_yticks(places, map(_label, labels), fontsize="small")
+    _grey_out(*compress(ax.get_yticklabels(), np.equal(values, 0.0)))
     ax.set_ylim(max(len(values), MIN_BARS) - 0.5, -0.5)
     ax.axvline(0.0, color="0.6", linewidth=0.8)
 
@@ -472,6 +490,25 @@ def _draw_curve(ax, term):
 
 
 # Figures, axes and labels.
+
+
+def _unit(estimator, n_outputs):
+    """Return the unit of a classifier's terms; "" for a regressor."""
+    if not is_classifier(estimator):
+        return ""
+    if getattr(estimator, "loss", None) != "log_loss":
+        return "decision"
+    return "log odds" if n_outputs == 1 else "logit"
+
+
+def _name_of_terms(unit):
+    return f"term ({unit})" if unit else "term"
+
+
+def _grey_out(*artists):
+    """Draw lines and texts of what is zero in grey."""
+    for artist in artists:
+        artist.set_color("0.6")
 
 
 def _axes_of_terms(display, axes, notes, title=None):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
+from itertools import chain, cycle, pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.pipeline import Pipeline
 
 from .._optional import import_optional
-from .._plotting import axes_for
+from .._plotting import axes_for, draw_legend
 from .._typing import Labels
 from .comparator import Comparator
 from .monitor import Alarm, LossMonitor
@@ -20,9 +22,15 @@ from .regret import RegretCurveResult, regret_curve
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
 #: Styles of the lines at alarms.
 ALARM_STYLES = {"rise": "--", "fall": ":"}
+
+#: Number of alarms, at least, that make a band, and the share of the rows that is at
+#: most between one and the next.
+MIN_BAND, BAND_GAP = 4, 0.02
 
 #: Share of the rows whose scores need not fit into the plot, at the start.
 FIRST_ROWS = 0.1
@@ -33,10 +41,12 @@ class ProgressiveValidationDisplay:
     """Running score of an estimator on a stream, as a curve over the rows.
 
     With a window, a thinner curve in the same colour is the score of the latest rows.
-    Alarms are vertical lines: dashed where losses rose, dotted where they fell.
+    Alarms are vertical lines: dashed where losses rose, dotted where they fell; bands
+    are alarms close together. With the metric "coverage", dots at the last row are
+    those of the `groups` of :class:`~sklearn_scinol.OnlineConformalRegressor`.
     The axis of scores has the range that the curves have after the first tenth of the
-    rows: scores of the first rows are often far from all later ones.
-    ``display.ax_.autoscale()`` shows these as well.
+    rows: scores of the first rows are often far from all later ones. A note above the
+    axes says what is cropped; ``display.ax_.autoscale()`` shows it as well.
 
     Create it with :meth:`from_result` or :meth:`from_estimator`. To compare estimators,
     draw further ones on the `ax_` of the first.
@@ -55,6 +65,8 @@ class ProgressiveValidationDisplay:
         Alarms of a :class:`LossMonitor`.
     window : int, default=None
         Size of the window, for the legend.
+    group_scores : dict, default=None
+        Scores of groups of rows over the whole stream, by the groups' labels.
 
     Attributes
     ----------
@@ -68,6 +80,8 @@ class ProgressiveValidationDisplay:
         The curve of the latest rows.
     alarm_lines_ : list of matplotlib Line2D
         The vertical lines at the alarms.
+    alarm_bands_ : list of matplotlib Patch
+        The bands of alarms close together.
 
     See Also
     --------
@@ -97,6 +111,7 @@ class ProgressiveValidationDisplay:
     window_scores: ArrayLike | None = None
     alarms: list[Alarm] | None = None
     window: int | None = None
+    group_scores: dict[Any, float] | None = None
 
     @classmethod
     def from_result(
@@ -146,6 +161,7 @@ class ProgressiveValidationDisplay:
             window_scores=None if window_curves is None else window_curves[metric],
             alarms=result.alarms,
             window=result.window,
+            group_scores=_coverage_of_groups(result) if metric == "coverage" else None,
         )
         return display.plot(ax, negate_score=negate_score, **kwargs)
 
@@ -211,6 +227,7 @@ class ProgressiveValidationDisplay:
         *,
         name: str | None = None,
         negate_score: bool = False,
+        alarms: bool = True,
         **kwargs: Any,
     ) -> Self:
         """Draw the curves.
@@ -223,6 +240,8 @@ class ProgressiveValidationDisplay:
             Name for the legend. None stands for the attribute `name`.
         negate_score : bool, default=False
             Whether to draw the score with the opposite sign: a loss as a loss.
+        alarms : bool, default=True
+            Whether to draw the alarms, if there are any.
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.plot` for the curve of all rows.
 
@@ -250,23 +269,51 @@ class ProgressiveValidationDisplay:
                 linewidth=0.4 * self.line_.get_linewidth(),
                 label=", ".join([*labels, f"last{size} rows"]),
             )
-        self.alarm_lines_ = []
-        for direction, style in ALARM_STYLES.items():
-            rows = [
-                each.row for each in self.alarms or () if each.direction == direction
-            ]
-            label = f"Alarm: {direction} of the losses"
-            for row in rows:
-                line = ax.axvline(
-                    row, color=self.line_.get_color(), linestyle=style, label=label
-                )
-                self.alarm_lines_.append(line)
-                label = "_"  # one entry in the legend
+        self.alarm_lines_: list[Line2D] = []
+        self.alarm_bands_: list[Patch] = []
+        if alarms and self.alarms:
+            self._draw_alarms(ax, self.alarms)
+        self._draw_groups(ax, sign)
         ax.set(xlabel="Rows", ylabel=_score_label(self.score_name, negate_score))
         _fit_later_scores(ax)
         if ax.get_legend_handles_labels()[0]:
-            ax.legend()
+            draw_legend(ax)
         return self
+
+    def _draw_alarms(self, ax, alarms):
+        """Draw lines at alarms, and bands where several are close together."""
+        color, rows = self.line_.get_color(), [each.row for each in alarms]
+        width = BAND_GAP * np.max([*rows, *np.ravel(self.n_samples)])
+        ends = [0, *np.flatnonzero(np.diff(rows) > width) + 1, len(rows)]
+        runs = [alarms[slice(*pair)] for pair in pairwise(ends)]
+        label = "Alarms close together"
+        for run in runs:
+            if len(run) >= MIN_BAND:
+                span = run[0].row, run[-1].row
+                band = ax.axvspan(*span, color=color, alpha=0.15, lw=0, label=label)
+                self.alarm_bands_.append(band)
+                label = "_"  # one entry in the legend
+        for direction, style in ALARM_STYLES.items():
+            label = f"Alarm: {direction} of the losses"
+            for each in chain(*(run for run in runs if len(run) < MIN_BAND)):
+                if each.direction == direction:
+                    line = ax.axvline(each.row, c=color, ls=style, lw=1, label=label)
+                    self.alarm_lines_.append(line)
+                    label = "_"
+
+    def _draw_groups(self, ax, sign):
+        """Draw scores of groups as dots at the last row."""
+        for marker, (label, score) in zip(
+            cycle("osD^v<>PX*"), (self.group_scores or {}).items(), strict=False
+        ):
+            ax.plot(
+                np.ravel(self.n_samples)[-1:],
+                [sign * score],
+                marker,
+                color=self.line_.get_color(),
+                fillstyle="none",
+                label=f"Group: {label}",
+            )
 
 
 def _fit_later_scores(ax):
@@ -278,10 +325,30 @@ def _fit_later_scores(ax):
         return
     curves = [line for line in ax.lines if line.get_transform() == ax.transData]
     rows, scores = np.concatenate([line.get_xydata() for line in curves]).T
-    scores = scores[(rows > FIRST_ROWS * rows.max()) & np.isfinite(scores)]
-    if scores.size and np.ptp(scores) > 0.0:
-        margin = ax.margins()[1] * np.ptp(scores)
-        ax.set_ybound(scores.min() - margin, scores.max() + margin)
+    scores, rows = scores[np.isfinite(scores)], rows[np.isfinite(scores)]
+    later = scores[rows > FIRST_ROWS * rows.max(initial=0.0)]
+    if later.size and np.ptp(later) > 0.0:
+        margin = ax.margins()[1] * np.ptp(later)
+        low, high = later.min() - margin, later.max() + margin
+        ax.set_ybound(low, high)
+        cropped = [
+            f"{x:.3g}" for x in (scores.min(), scores.max()) if not low <= x <= high
+        ]
+        note = f"first rows cropped, which reach {' and '.join(cropped)}"
+        ax.set_title(
+            note if cropped else "", loc="right", fontsize="small", color="0.4"
+        )
+
+
+def _coverage_of_groups(result):
+    """Return the coverage of each group of rows, or None if there is one group."""
+    final = result.estimator
+    if isinstance(final, Pipeline):
+        final = final[-1]
+    coverage = getattr(final, "group_coverage_", {})
+    if len(coverage) < 2:
+        return None
+    return {label: float(np.mean(share)) for label, share in coverage.items()}
 
 
 def _score_label(score_name, negate_score):
@@ -462,5 +529,5 @@ class RegretCurveDisplay:
                 label=label("bound if tuned"),
             )
         ax.set(xlabel="Rows", ylabel="Regret")
-        ax.legend()
+        draw_legend(ax)
         return self

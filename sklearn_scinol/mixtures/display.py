@@ -13,7 +13,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from .._optional import import_optional
-from .._plotting import axes_for
+from .._plotting import axes_for, draw_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -181,9 +181,7 @@ class ExpertWeightsDisplay:
         self.areas_ = ax.stackplot(rows, weights.T, **kwargs)
         ax.set(xlabel="Rows", ylabel="Weight", ylim=(0, 1))
         ax.set_xlim(1, max(rows[-1], 2))
-        beside = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
-        has_room = ax.figure.get_layout_engine() is not None
-        ax.legend(reverse=True, **(beside if has_room else {}))
+        draw_legend(ax, reverse=True)
         return self
 
     def _largest(self, n):

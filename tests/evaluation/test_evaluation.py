@@ -933,6 +933,73 @@ def test_display_has_the_range_of_later_scores(pyplot):
     assert ax.get_ylim()[1] > 9.0
 
 
+def test_display_says_what_is_cropped(pyplot):
+    later = [*np.linspace(0.5, 0.3, 90)]
+    ax = curve([9.0] * 10 + later).plot().ax_
+    assert ax.get_title("right") == "first rows cropped, which reach 9"
+    curve([-5.0] * 10 + later).plot(ax)
+    assert ax.get_title("right") == "first rows cropped, which reach -5 and 9"
+    ax = curve([0.4] * 10 + later).plot().ax_
+    assert ax.get_title("right") == ""
+
+
+def alarms_at(*rows):
+    return [Alarm(row=row, change=row - 1, direction="rise") for row in rows]
+
+
+def test_alarms_close_together_are_a_band(pyplot):
+    rows = 100, 300, 310, 320, 330, 340, 600, 610, 990
+    display = curve(np.linspace(1.0, 0.5, 1000), alarms=alarms_at(*rows)).plot()
+    lines = [line.get_xdata()[0] for line in display.alarm_lines_]
+    assert lines == [100, 600, 610, 990]
+    (band,) = display.alarm_bands_
+    assert (band.get_x(), band.get_x() + band.get_width()) == (300, 340)
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["Alarms close together", "Alarm: rise of the losses"]
+    display.plot(alarms=False)
+    assert display.alarm_lines_ == display.alarm_bands_ == []
+    assert display.ax_.get_legend() is None
+
+
+def test_legend_covers_nothing(pyplot):
+    alarms = alarms_at(*range(10, 1000, 100))
+    display = curve(np.linspace(1.0, 0.5, 1000), alarms=alarms, name="model").plot()
+    display.figure_.canvas.draw()
+    legend, axes = (
+        each.get_window_extent() for each in (display.ax_.get_legend(), display.ax_)
+    )
+    assert axes.x1 < legend.x0 < legend.x1 <= display.figure_.bbox.x1
+    _, ax = pyplot.subplots()  # where nothing makes room
+    legend = display.plot(ax).ax_.get_legend()
+    ax.figure.canvas.draw()
+    assert legend.get_window_extent().x1 < ax.get_window_extent().x1
+
+
+def test_display_of_coverage_by_groups(pyplot):
+    X, y = regression()
+    X[:, 0] = X[:, 0] > 0
+    model = OnlineConformalRegressor(ScInOLRegressor(), groups=0)
+    display = ProgressiveValidationDisplay.from_estimator(
+        make_online_pipeline(model), chunks(X, y), metrics="coverage", progress=False
+    )
+    of_groups = display.group_scores
+    assert of_groups == pytest.approx(clone(model).partial_fit(X, y).group_coverage_)
+    _, *dots = display.ax_.lines
+    assert [dot.get_ydata().tolist() for dot in dots] == [
+        [share] for share in of_groups.values()
+    ]
+    assert {dot.get_xdata()[0] for dot in dots} == {len(y)}
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[1:] == [f"Group: {label}" for label in of_groups]
+    low, high = display.ax_.get_ylim()
+    assert all(low < share < high for share in of_groups.values())
+    model = clone(model).set_params(groups=None)
+    display = ProgressiveValidationDisplay.from_estimator(
+        model, chunks(X, y), metrics="coverage", progress=False
+    )
+    assert display.group_scores is None
+
+
 def test_display_keeps_limits_of_the_user(pyplot):
     scores = [9.0] * 10 + [*np.linspace(0.5, 0.3, 90)]
     _, ax = pyplot.subplots()

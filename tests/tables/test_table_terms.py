@@ -302,9 +302,51 @@ def test_labels_of_bars():
 def limits_of_terms(display):
     """Return the limits of each axis of terms."""
     return {
-        ax.get_xlim() if ax.get_xlabel() == "term" else ax.get_ylim()
+        ax.get_xlim() if ax.get_xlabel().startswith("term") else ax.get_ylim()
         for ax in display.axes_
     }
+
+
+@pytest.mark.parametrize(
+    ("loss", "n_classes", "label"),
+    [
+        ("log_loss", 2, "term (log odds)"),
+        ("log_loss", 3, "term (logit)"),
+        ("hinge", 2, "term (decision)"),
+    ],
+)
+def test_unit_of_terms(pyplot, loss, n_classes, label):
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y = np.arange(120) % n_classes
+    additive = ScInOLClassifier(loss, additive=True)
+    ax, _ = additive.partial_fit(X, y, classes=range(n_classes)).plot_terms().axes_
+    assert ax.get_ylabel() == label
+    table = make_online_pipeline(TableEncoder(), ScInOLClassifier(loss))
+    (ax,) = table.partial_fit(X[:, :1], y, classes=range(n_classes)).plot_terms().axes_
+    assert ax.get_ylabel() == label
+
+
+def test_what_is_zero_is_grey(pyplot):
+    nothing = np.zeros(2)
+    never = np.zeros(2, dtype=bool)
+    numbers = TableTerm("a", "number", np.arange(2.0), nothing, never, 0.0)
+    words = TableTerm(
+        "b", "category", np.array(["x", "y"]), np.array([1.0, 0.0]), never, 0.0
+    )
+    flat, bars = TableTermsDisplay(terms=[numbers, words]).plot().axes_
+    grey = {line.get_color() for line in flat.lines} | {flat.title.get_color()}
+    assert grey == {"0.6"} != {bars.title.get_color()}
+    x, y = bars.get_yticklabels()
+    assert (x.get_color(), y.get_color()) == ("black", "0.6")
+    display = TermsDisplay(
+        features=[0, 1],
+        values=[np.arange(2.0)] * 2,
+        terms=[nothing + 3.0, np.arange(2.0)],
+        feature_names=np.array(["a", "b"]),
+    )
+    flat, other = display.plot().axes_
+    assert flat.lines[0].get_color() == flat.xaxis.label.get_color() == "0.6"
+    assert "0.6" not in (other.lines[0].get_color(), other.xaxis.label.get_color())
 
 
 def test_fewer_labels_in_small_axes(pyplot):
