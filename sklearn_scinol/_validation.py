@@ -1,5 +1,6 @@
 """Checks of data besides scikit-learn's, and advice about what it refuses."""
 
+import re
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -24,6 +25,9 @@ RECOMMENDATION = " For supervised learning, you might want to consider"
 
 # Python's message for a string that is not a number.
 NOT_A_NUMBER = "could not convert string to float"
+
+# Beginnings of messages of Python and NumPy for dates among numbers.
+NOT_DATES = r"float\(\) argument must be|The DType .* could not be promoted"
 
 
 def is_fitted(estimator):
@@ -139,17 +143,21 @@ def _with_advice(message, X):
             f"{known} To learn from missing values, begin a pipeline with OnlineBinner "
             "or TableEncoder, as make_online_pipeline(OnlineBinner(), ...) does."
         )
-    if NOT_A_NUMBER in message and (names := _columns_of_text(X)):
-        return (
-            f"{message.rstrip('.')}. To encode the columns of text, {names}, begin a "
-            "pipeline with TableEncoder, as make_online_pipeline(TableEncoder(), ...) "
-            "does."
-        )
+    for begin, kind, reason in (
+        (NOT_A_NUMBER, "text", NOT_A_NUMBER),
+        (NOT_DATES, "dates", "expected numbers, got dtype datetime64"),
+    ):
+        if re.match(begin, message) and (names := _columns_refused(X, reason)):
+            return (
+                f"{message.rstrip('.')}. To encode the columns of {kind}, {names}, "
+                "begin a pipeline with TableEncoder, as "
+                "make_online_pipeline(TableEncoder(), ...) does."
+            )
     return None
 
 
-def _columns_of_text(X):
-    """Return names of columns with strings that are not numbers, if known."""
+def _columns_refused(X, reason):
+    """Return names of columns that are no numbers for a reason, if known."""
     # Imported here, since only errors need these modules.
     from .tables.frames import open_frame
     from .tables.kinds import as_kind
@@ -164,6 +172,6 @@ def _columns_of_text(X):
         try:
             as_kind(column, "number", name)
         except ValueError as error:
-            if NOT_A_NUMBER in str(error):
+            if reason in str(error):
                 names.append(name)
     return names

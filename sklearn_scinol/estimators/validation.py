@@ -53,16 +53,19 @@ class ValidationMixin:
         try:
             super()._validate_params()
         except InvalidParameterError as error:
-            loss = getattr(self, "loss", None)
-            losses = REGRESSION if is_classifier(self) else CLASSIFICATION
-            if "The 'loss' parameter" in str(error) and loss in [*losses]:
+            losses = [*CLASSIFICATION, *REGRESSION]
+            if "The 'loss' parameter" in str(error) and self.loss in losses:
                 error.args = (f"{error} {self._suggest_estimators()}",)
             raise
 
     def _suggest_estimators(self):
-        """Return a message that names the estimators that take the loss."""
-        kind = "Regressor" if is_classifier(self) else "Classifier"
-        other = f"{kind.lower()}s, for instance of Hedge{kind}"
+        """Return a message that names estimators that take the loss."""
+        kinds = ["Regressor", "Classifier"][:: 1 if is_classifier(self) else -1]
+        if self.loss in [*(CLASSIFICATION if is_classifier(self) else REGRESSION)]:
+            kind = kinds[1]
+            other = f"OnlineNewton{kind}, AdaImplicit{kind} and Hedge{kind}"
+        else:
+            other = f"{kinds[0].lower()}s, for instance of Hedge{kinds[0]}"
         return f"{self.loss!r} is a loss of {other}."
 
     def _custom_loss(self):

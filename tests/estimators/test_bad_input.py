@@ -17,8 +17,10 @@ from sklearn.exceptions import DataConversionWarning, NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from support.registry import ENGINES, THOROUGH
 
+import sklearn_scinol
 from sklearn_scinol import (
     DFEGClassifier,
+    DFEGRegressor,
     HedgeClassifier,
     HedgeRegressor,
     ScInOLClassifier,
@@ -439,6 +441,35 @@ def test_columns_of_text_are_named(estimator, library):
     read = made.predict if hasattr(made, "predict") else made.transform
     with pytest.raises(ValueError, match="To encode the columns of text, "):
         read(tables())
+
+
+@pytest.mark.parametrize("estimator", [*SGD, *NUMERIC])
+def test_columns_of_dates_are_named(estimator):
+    pd = pytest.importorskip("pandas")
+    dates = pd.date_range("2026-01-01", periods=12)
+    advice = re.escape(
+        "To encode the columns of dates, ['when'], begin a pipeline with"
+    )
+    with pytest.raises(TypeError, match=advice):
+        estimator().fit(pd.DataFrame({"a": 1.0, "when": dates}), np.arange(12) % 2)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "loss"),
+    [
+        (ScInOLRegressor, "squared_error"),
+        (DFEGRegressor, "squared_error"),
+        (ScInOLClassifier, "squared_hinge"),
+    ],
+)
+def test_estimators_with_a_loss_are_named(estimator, loss):
+    y = np.arange(12) % 2
+    with pytest.raises(ValueError, match=f"'{loss}' is a loss of ") as refusal:
+        estimator(loss).fit(rows(), y)
+    named = re.findall(r"\w+(?:Regressor|Classifier)", str(refusal.value))[1:]
+    assert len(named) == 3
+    for name in named:
+        getattr(sklearn_scinol, name)(loss=loss).fit(rows(), y)
 
 
 @all_estimators
