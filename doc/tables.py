@@ -16,6 +16,7 @@ PAGES = (
     HERE / "benchmarks.md",
     HERE / "coming_from" / "sgd.md",
     HERE / "user_guide" / "evaluation.md",
+    HERE / "which_estimator.md",
 )
 TABLE = re.compile(r"(?<=<!-- doc/tables\.py: )(\w+)( -->\n\n)(?:\|.*\n)*")
 
@@ -41,6 +42,14 @@ def printed(name):
 def markdown(header, rows):
     lines = ("| " + " | ".join(cells) + " |" for cells in (header, *rows))
     return "\n".join([next(lines), "|---" * len(header) + "|", *lines, ""])
+
+
+def which():
+    """Loss and time / SGD's in `which.py`, by kind of data and number of rows."""
+    *_, (header, _, *lines) = printed("which")
+    header = "data", "rows", "sets", *re.split("  +", header.strip())[3:]
+    rows = [re.split("  +", line.strip()) for line in lines]
+    return markdown(header, [[kind, *cells] for kind, *cells in rows])
 
 
 def grid_search():

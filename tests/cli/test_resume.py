@@ -17,7 +17,8 @@ import pytest
 from support.comparisons import assert_identical
 
 import sklearn_scinol
-from sklearn_scinol.cli import learn, main, saving
+from sklearn_scinol import persistence
+from sklearn_scinol.cli import learn, main
 from sklearn_scinol.cli.saving import Saver, interval
 from sklearn_scinol.persistence import load, load_with_progress
 
@@ -416,7 +417,7 @@ def test_saved_when_it_is_time_and_something_was_learned(run, monkeypatch):
 
 def test_saving_that_fails_is_tried_again(run, monkeypatch):
     write_csv("a.csv", table())
-    fails, save = iter([True, False]), saving.save_with_progress
+    fails, save = iter([True, False]), persistence.save_with_progress
 
     def save_or_fail(*given):
         if next(fails, False):
@@ -424,7 +425,7 @@ def test_saving_that_fails_is_tried_again(run, monkeypatch):
         save(*given)
 
     write_at_once(monkeypatch)
-    monkeypatch.setattr(saving, "save_with_progress", save_or_fail)
+    monkeypatch.setattr(persistence, "save_with_progress", save_or_fail)
     argv = "learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every", "50"
     status, _, err = run(*argv)
     assert status == 0
@@ -440,7 +441,7 @@ def test_saving_that_fails_is_tried_again(run, monkeypatch):
 def test_forged_progress(run, key, fails_in_a_sentence):
     stopped(run)
     model, progress = load_with_progress("m.skops")
-    saving.save_with_progress(model, progress | {key: [3, "x"]}, "m.skops")
+    persistence.save_with_progress(model, progress | {key: [3, "x"]}, "m.skops")
     fails_in_a_sentence()
 
 

@@ -7,7 +7,7 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 #: Scripts that read all data sets of a folder, of which `--only` chooses.
 OF_FOLDERS = ["calibration", "drift", "experts", "hedge", "merging", "quality"]
-OF_FOLDERS += ["regret_certificate", "tightness"]
+OF_FOLDERS += ["regret_certificate", "tightness", "which"]
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import cohen_kappa_score, log_loss
 from sklearn.model_selection import cross_val_score
 from support.scripts import read_data_sets, row_losses, write_data_sets
@@ -19,6 +20,7 @@ from sklearn_scinol import (
     OnlineConformalClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
+    config_context,
 )
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -361,6 +363,35 @@ def test_label_sets(load, run, monkeypatch, tmp_path):
     deviations = 100 * abs(shares - 0.9)
     expected = deviations.mean(), deviations.max(), sets[30:].sum(axis=1).mean()
     assert_allclose([*map(float, line.split()[3:6])], expected, atol=6e-3)
+
+
+@pytest.mark.thorough
+def test_which(load, run, monkeypatch, tmp_path):
+    script, random = load("which"), np.random.default_rng(0)
+    ours = {"ScInOL": script.ESTIMATORS["ScInOL"]}
+    monkeypatch.setattr(script, "ESTIMATORS", ours)
+    X = random.normal(size=(110, 3)) * [1.0, 10.0, 100.0]
+    y = np.argmax(X + X.std(axis=0) * random.gumbel(size=X.shape), axis=1)
+    folder = write(tmp_path, "made", X, y)
+    with config_context(engine="numpy"):
+        out = run(script, "--data-dir", folder, "--only", "made", "--in-order", "made")
+    title, of_100, _, _, _, _, _, summary = out.splitlines()
+    c = float(re.match("made: narrow, .*, 3 classes; SGD's c ([\\d.]+)", title)[1])
+    rate = {"learning_rate": "invscaling", "power_t": 0.5, "eta0": c}
+    model = SGDClassifier("log_loss", penalty=None, random_state=0, **rate)
+    losses = [np.log(3.0)]
+    for t in range(1, 101):
+        scale = X[:t].std(axis=0)
+        z = (X[:t] - X[:t].mean(axis=0))[-1:] / np.where(scale > 0.0, scale, 1.0)
+        if t > 1:
+            losses.append(-np.log(model.predict_proba(z)[0, y[t - 1]]))
+        model.partial_fit(z, y[t - 1 : t], classes=range(3))
+    n, of_sgd, ratio, _ = of_100.split()
+    assert (n, float(of_sgd)) == ("100", pytest.approx(np.mean(losses), rel=1e-3))
+    data = script.Rows("made", X[:100], None, y[:100], 3)
+    expected = row_losses(ScInOLClassifier(), data).mean() / np.mean(losses)
+    assert float(ratio) == pytest.approx(expected, abs=2e-3)
+    assert summary.split()[:4] == ["narrow", "100", "1", ratio]
 
 
 def test_merging(load, run, monkeypatch, tmp_path):
