@@ -18,7 +18,7 @@ from support.comparisons import assert_identical
 
 import sklearn_scinol
 from sklearn_scinol import persistence
-from sklearn_scinol.cli import learn, main
+from sklearn_scinol.cli import learn, main, saving
 from sklearn_scinol.cli.saving import Saver, interval
 from sklearn_scinol.persistence import load, load_with_progress
 
