@@ -84,14 +84,8 @@ QUESTIONS = [
         "Intervals around\npredictions, or\nsets of labels?",
         *("yes", "OnlineConformal", "then"),
     ),
-    (
-        "About 1 µs a row,\nsparse rows, or over\nsome 100 features?",
-        *("no", "Hedge", "yes"),
-    ),
-    (
-        "Does it change, with\nat most some 100\nfeatures?",
-        *("yes", "OnlineNewton", "no"),
-    ),
+    ("Must a row cost\nabout a microsecond?\nIs it sparse?", "no", "Hedge", "yes"),
+    ("At most some\n100 features,\nnot sparse?", "yes", "OnlineNewton", "no"),
 ]
 OTHERWISE = "ScInOL"
 PURPOSES = [
