@@ -369,8 +369,6 @@ def parse(argv):
     )
     add_data_options(parser)
     parser.set_defaults(n_jobs=1)
-    what = "data sets whose numbers are classes, however many"
-    parser.add_argument("--classes", nargs="+", default=[], metavar="NAME", help=what)
     return parser.parse_args(argv)
 
 
