@@ -651,15 +651,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return routed
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Get metadata routing of this object.
-
-        It is that of :class:`~sklearn.pipeline.Pipeline` and of :meth:`partial_fit`.
-
-        Returns
-        -------
-        routing : MetadataRouter
-            The steps and methods that metadata goes to.
-        """
         router = super().get_metadata_routing()
         last = self.steps[-1][0]
         for name, (mapping, _) in router:

@@ -21,13 +21,12 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
 from ..estimators.online_estimator import OnlineEstimator
-from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served
 from ..mixtures.classifier import HedgeClassifier
 from ..models.served import ServedRows
 from ..tables.frames import check_not_missing
 from .conformal_estimator import ConformalEstimator
-from .row_by_row import AT_ONCE, ConformalRows
+from .row_by_row import AT_ONCE
 from .thresholds import Thresholds, log_odds_against
 
 SetMethod: TypeAlias = Literal["predict", "predict_proba", "predict_set"]
@@ -357,27 +356,6 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         values = np.hstack([before, scores])
         labels = self.classes_[P.argmax(axis=1)]
         return (labels, P, sets[..., self._level_indices()]), values
-
-    @described_as(OnlineEstimator.row_by_row)
-    def row_by_row(
-        self, *, classes: Labels | None = None, n_features: int | None = None
-    ) -> RowByRow:
-        """Return an object to learn and predict one row at a time.
-
-        Parameters
-        ----------
-        classes : array-like of shape (n_classes,), default=None
-            All classes of the stream, where nothing was learned yet.
-
-        Returns
-        -------
-        rows : RowByRow
-            With methods `learn_one`, `predict_one`, `predict_proba_one`,
-            `predict_learn_one` and `predict_set_one`. It learns as by
-            :meth:`partial_fit` with each row, to the last bit.
-        """
-        self._validate_params()
-        return ConformalRows(self, classes, n_features)
 
     # Fitted attributes.
 

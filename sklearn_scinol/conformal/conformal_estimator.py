@@ -13,25 +13,26 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
 
-from .._docstrings import LinkedToPages
+from .._docstrings import LinkedToPages, described_as
 from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._shards import origins_of
 from .._steps import adds_rollbacks, checkpoint_step, merge_steps
-from .._typing import MatrixLike, SampleWeight, _fit_context
+from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.parameters import PROBABILITIES
+from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served, ServedKey
 from ..estimators.validation import ALLOW_ZERO_WEIGHTS
 from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
 from .levels import Levels
-from .row_by_row import AT_ONCE, Learning, predicts_by_row
+from .row_by_row import AT_ONCE, ConformalRows, Learning, predicts_by_row
 
 # Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
 CHUNK_ROWS = 100
@@ -404,6 +405,23 @@ class ConformalEstimator(
         """
         check_is_fitted(self)
         return self.estimator_.predict(X, **predict_params)
+
+    @described_as(OnlineEstimator.row_by_row)
+    def row_by_row(
+        self, *, classes: Labels | None = None, n_features: int | None = None
+    ) -> RowByRow:
+        """Return an object to learn and predict one row at a time.
+
+        Returns
+        -------
+        rows : RowByRow
+            With methods `learn_one`, `predict_one` and `predict_learn_one`, and of
+            regressors `predict_interval_one`, of classifiers `predict_proba_one` and
+            `predict_set_one`. It learns as by `partial_fit` with each row, to the last
+            bit.
+        """
+        self._validate_params()
+        return ConformalRows(self, classes if is_classifier(self) else None, n_features)
 
     # Fitted attributes.
 

@@ -26,7 +26,6 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.regressor import MAX_TARGET, check_size
-from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served
 from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
@@ -35,7 +34,7 @@ from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .conformal_estimator import ConformalEstimator
 from .offsets import Offsets
-from .row_by_row import AT_ONCE, ConformalRows
+from .row_by_row import AT_ONCE
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
@@ -355,27 +354,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     def _layout(self):
         return (*super()._layout(), self._n_columns, self._mixture is not None)
-
-    @described_as(OnlineEstimator.row_by_row)
-    def row_by_row(
-        self, *, classes: None = None, n_features: int | None = None
-    ) -> RowByRow:
-        """Return an object to learn and predict one row at a time.
-
-        Parameters
-        ----------
-        classes : None
-            For symmetry with classifiers.
-
-        Returns
-        -------
-        rows : RowByRow
-            With methods `learn_one`, `predict_one`, `predict_learn_one` and
-            `predict_interval_one`. It learns as by :meth:`partial_fit` with each row,
-            to the last bit.
-        """
-        self._validate_params()
-        return ConformalRows(self, n_features=n_features)
 
     # Fitted attributes.
 

@@ -113,18 +113,6 @@ class _Baseline(Additive, KernelMethods):
     _NESTED = ("algorithm", "loss")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters of the estimator.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether the hyperparameters of a learner and a loss are among them.
-
-        Returns
-        -------
-        params : dict
-            Parameters by their names.
-        """
         params = super().get_params(deep)
         for name in self._NESTED if deep else ():
             if is_value(value := params[name]):
@@ -133,19 +121,6 @@ class _Baseline(Additive, KernelMethods):
         return params
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the estimator.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters by their names; "algorithm__rate" is the hyperparameter `rate` of
-            a learner that is the `algorithm`.
-
-        Returns
-        -------
-        self : object
-            The estimator.
-        """
         nested = {name: params.pop(name) for name in [*params] if "__" in name}
         super().set_params(**params)
         valid = self.get_params()

@@ -287,34 +287,9 @@ class MixtureEstimator(Additive, _BaseComposition):
     # Parameters of the experts are parameters, too.
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get parameters of the estimator, and of the experts that were given.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to return the experts and their parameters as well.
-
-        Returns
-        -------
-        params : dict
-            Parameters by name.
-        """
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters of the estimator, or of the experts that were given.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters by name; an expert by its name, or ``"drop"`` to leave it out;
-            parameters of an expert as ``name__parameter``.
-
-        Returns
-        -------
-        self : object
-            The estimator itself.
-        """
         self._set_params("estimators", **params)
         return self
 
