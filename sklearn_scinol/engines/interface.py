@@ -49,139 +49,59 @@ class Engine(Protocol):
         """
 
     def norm(self, values):
-        """Bound absolute values from above; NaN or infinity if a value is not finite.
-
-        Parameters
-        ----------
-        values : ndarray
-        """
+        """Bound absolute values from above; NaN or infinity if one is not finite."""
 
     def clip_rows(self, largest, rows, weights, ratio):
-        """Clip values at a multiple of the largest of their feature before the row.
+        """Return rows clipped at a multiple of the largest of their feature before.
 
-        Parameters
-        ----------
-        largest : ndarray of shape (n_features,)
-            Absolute values. Changed.
-        rows : DenseRows or CSRRows
-        weights : RowWeights
-        ratio : float
-
-        Returns
-        -------
-        rows : DenseRows or CSRRows
-            A copy.
+        `largest`, absolute values of shape (n_features,), is changed.
         """
 
     def first_values(self, seen, rows, weights):
-        """First values other than 0 of features, in rows that are to be learned.
+        """Return features that learned sparse rows have, and their first values.
 
-        Parameters
-        ----------
-        seen : ndarray of bool of shape (n_features,)
-            Features to leave out. Changed: features that are found are added.
-        rows : CSRRows
-        weights : RowWeights
-
-        Returns
-        -------
-        features : ndarray of int
-        values : ndarray of float64
+        Features of the mask `seen` are left out; those that are found are added to it.
         """
 
     def transform_rows(self, moments, rows, weights):
-        """Centre and scale rows by the running moments, which learn each row first.
-
-        Parameters
-        ----------
-        moments : Moments
-            Changed.
-        rows : DenseRows or CSRRows
-        weights : RowWeights
-
-        Returns
-        -------
-        rows : DenseRows or CSRRows
-        """
+        """Centre and scale rows by the running moments, which learn each row first."""
 
     def count_below(self, edges, X):
-        """Count the edges below values, by feature: the bins of the values.
+        """Count the edges below finite values, by feature: the bins of the values.
 
-        Parameters
-        ----------
-        edges : ndarray of shape (n_features, n_edges)
-            In ascending order, then NaN, which is not below any number.
-        X : ndarray of shape (n, n_features)
-            Finite values.
-
-        Returns
-        -------
-        bins : ndarray of intp of shape (n, n_features)
+        Edges, of shape (n_features, n_edges), ascend; NaN after them is not below any
+        number.
         """
 
     def add_codes(self, values, bins, features, width):
-        """Rows with their values, and beside these one-hot codes of bins.
+        """Return sparse rows with their values, and beside these one-hot codes of bins.
 
-        Parameters
-        ----------
-        values : ndarray of shape (n, n_features)
-        bins : ndarray of intp of shape (n_last, n_features)
-            Bins of the last rows; earlier rows have values only.
-        features : ndarray of intp of shape (n_coded,)
-            Features with codes, in ascending order.
-        width : int
-            Number of columns of the codes of each feature, coded or not.
-
-        Returns
-        -------
-        rows : CSRRows
+        The last rows have `bins`, of shape (n_last, n_features); earlier rows have
+        values only. Only `features`, in ascending order, have codes, but each feature
+        has columns for them, `width` in number.
         """
 
     def fourier_features(self, directions, phases, limit, X):
-        """Cosines of random directions of rows.
+        """Return cosines of random directions, times ``sqrt(2 / n_components)``.
 
-        Parameters
-        ----------
-        directions : ndarray of shape (n_features, n_directions)
-            Each for two components, the last one maybe for one.
-        phases : ndarray of shape (n_components,)
-            Both in full turns, so that angles of any size are reduced exactly.
-        limit : float
-            Values are clipped at plus and minus this.
-        X : ndarray of shape (n, n_features)
-
-        Returns
-        -------
-        Z : ndarray of shape (n, n_components)
-            Cosines times ``sqrt(2 / n_components)``, which do not depend on the other
-            rows to the last bit.
+        They do not depend on the other rows to the last bit. Each of the directions, of
+        shape (n_features, n_directions), is for two of the components, of which each
+        has a phase, the last one maybe for one. Both are in full turns, so that angles
+        of any size are reduced exactly. Values are clipped at plus and minus `limit`.
         """
 
     def transform_targets(self, moments, y, weights, unit_free):
-        """Running location and scale of targets, before each row.
+        """Return the running :class:`TargetScale` of targets before each row.
 
-        Parameters
-        ----------
-        moments : Moments
-            Mean and variance, of shape (2, K). Changed.
-        y : ndarray of shape (n, K)
-        weights : RowWeights
-        unit_free : bool
-            Whether derivatives of the loss have no unit; else they have the target's.
-
-        Returns
-        -------
-        scale : TargetScale
+        The moments, mean and variance, learn. Derivatives of the loss have the target's
+        unit unless `unit_free`.
         """
 
     def learn_rows(self, task, state, block, out):
         """Learn from the rows of a block.
 
-        Returns
-        -------
-        in_range : bool
-            False if dense rows may have values above `block.largest`, or some that are
-            not finite. The state and the moments are then not valid.
+        Returns False if dense rows may have values above `block.largest`, or some that
+        are not finite: the state and the moments are then not valid.
         """
 
     def inverse(self, A):
@@ -194,90 +114,40 @@ class Engine(Protocol):
     def learn_combination(self, task, state, block, combination, out):
         """Learn rows with weights that are combinations of rows; add up no losses.
 
-        Returns
-        -------
-        n_learned : int
-        increments, sum_increments : ndarray of shape (n, K)
-            Changes of the rows' coefficients. The latter without columns unless
-            averaging.
+        Returns the number of rows that were learned, and the changes of the rows'
+        coefficients and of their sums, each of shape (n, K); the latter has no columns
+        unless averaging.
         """
 
     def learn_pool(self, learn_rows, learner, loss, state, F, block):
         """Learn rows with a log-linear pool, whose weights all classes share.
 
-        Parameters
-        ----------
-        learn_rows : callable
-            One of :mod:`.learners.log_linear_pool`.
-        learner : Learner
-        loss : CrossEntropy
-        state : State
-            Of the learner, with one output. Changed.
-        F : ndarray of shape (n, n_classes, n_inputs)
-            Log probabilities; inputs are padded like vectors of the state.
-        block : Block
-            Without rows.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, n_classes)
-            Before each row.
+        `F` has log probabilities, of shape (n, n_classes, n_inputs), padded like
+        vectors of the state of the learner. `learn_rows` is one of
+        :mod:`.learners.log_linear_pool`. The block has no rows. Returns the scores
+        before each row, of shape (n, n_classes).
         """
 
     def learn_neighbors(self, recent, rows, targets, weights, query):
         """Predict each row from the nearest rows before it, then store it.
 
-        Distances are Euclidean, in single precision. Of equal ones, the later row
-        comes first.
-
-        Parameters
-        ----------
-        recent : Recent
-            Changed. It has room for the rows.
-        rows : DenseRows
-            Standardised.
-        targets : ndarray of shape (n, n_targets)
-            As in `recent`.
-        weights : RowWeights
-            Rows of weight 0 are not stored.
-        query : NeighborQuery
-
-        Returns
-        -------
-        predictions : ndarray of shape (n_queries, n, n_classes or n_targets)
-            Sums of the weights of each class, or quantiles or means of targets: 0 while
-            no row is stored.
+        Distances of standardised rows are Euclidean, in single precision. Of equal
+        ones, the later row comes first. Rows of weight 0 are not stored. Returns sums
+        of the weights of each class, or quantiles or means of targets, of shape
+        (n_queries, n, n_classes or n_targets): 0 while no row is stored.
         """
 
     def run_loop(self, loop, *arguments):
-        """Run a loop over rows that a module of ``learners`` has as it stands.
+        """Return what a loop over rows returns that a module of ``learners`` has.
 
-        Parameters
-        ----------
-        loop : callable
-            Compiled for the types of the first arguments that it gets, one for each
-            type of the first of them.
-        *arguments
-
-        Returns
-        -------
-        result : object
-            What the loop returns.
+        It is compiled as it stands for the types of the first arguments that it gets,
+        one for each type of the first of them.
         """
 
     def learn_error_sizes(self, sizes, errors, weights, out):
-        """Learn running means of the sizes of errors.
+        """Learn running means of absolute errors; fill `out` with them before each row.
 
-        Parameters
-        ----------
-        sizes : ErrorSizes
-            Changed.
-        errors : ndarray of shape (n,)
-            Absolute errors.
-        weights : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
-        out : ndarray of shape (n, n_means)
-            Filled with the means before each row.
+        Rows of weight 0 are not learned.
         """
 
     def learn_interval_ends(
@@ -285,74 +155,34 @@ class Engine(Protocol):
     ):
         """Correct quantiles of errors: ends of intervals, or thresholds of sets.
 
-        Parameters
-        ----------
-        ends : Corrections
-            Changed.
-        groups : ndarray of intp of shape (n,)
-            The groups of the rows.
-        errors : ndarray of shape (n,)
-        quantiles : ndarray of shape (n, n_ends)
-            Predicted quantiles of the errors, C-contiguous.
-        weights : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
-        n_lower : int
-            Number of lower ends, which come first.
-        out : ndarray of shape (n, n_ends)
-            Filled with the ends before each row.
+        The quantiles, and `out`, which is filled with the ends before each row, are of
+        shape (n, n_ends). Lower ends come first. Rows of weight 0 are not learned.
         """
 
     def compute_losses(self, loss, block, predictions, numbers):
-        """Compute the losses of predictions.
+        """Return the losses of predictions, of shape (n, K), or (n, 1) of a joint loss.
 
-        Parameters
-        ----------
-        loss : Loss
-        block : Block
-        predictions : ndarray of shape (n, K)
-        numbers : ndarray of shape (2,)
-            All losses times their given weights are added to the second, one by one.
-
-        Returns
-        -------
-        losses : ndarray of shape (n, K), or (n, 1) for a joint loss
+        All losses times their given weights are added to `numbers[1]`, one by one.
         """
 
     def stack(self, arrays):
         """Return arrays of equal shapes as one, with an axis more in front."""
 
     def learn_rounds(self, state, losses, c, weights, late=None):
-        """Learn from rounds of experts' losses.
+        """Learn from rounds of experts' losses, of shape (K, n, n_outputs or 1).
 
-        Parameters
-        ----------
-        state : AdaHedgeState or FixedShareState
-            Changed.
-        losses : ndarray of shape (K, n, n_outputs or 1)
-            Of each round the sum over outputs counts.
-        c : ndarray of shape (n,)
-            The weights of the rounds; those of weight 0 are not learned.
-        weights : ndarray of shape (n, K)
-            Filled with the weights of experts before each round.
-        late : LateRounds, default=None
-            Of a :class:`FixedShareState`, if losses come late.
+        Of each round the sum over outputs counts, with its weight in `c`; rounds of
+        weight 0 are not learned. `weights` is filled with those of the experts before
+        each round, of shape (n, K). `late` is the :class:`LateRounds` of a
+        :class:`FixedShareState`, if losses come late.
         """
 
     def mix(self, kind, predictions, weights):
-        """Mix the predictions of experts.
+        """Return the mixed predictions of experts: numbers, log odds, or log shares.
 
-        Parameters
-        ----------
-        kind : {"mean", "log_odds", "softmax"}
-            Whether to take the mean of predictions, of the probabilities that belong
-            to log odds, or of the softmax of scores.
-        predictions : ndarray of shape (n_experts, n, K)
-        weights : ndarray of shape (1 or K, n or 1, n_experts)
-
-        Returns
-        -------
-        mean : ndarray of shape (n, K)
-            A prediction, log odds, or logarithms of probabilities.
+        They are the "mean" of predictions, of the probabilities that belong to
+        "log_odds", or of the "softmax" of scores. Predictions are of shape
+        (n_experts, n, K), weights of (1 or K, n or 1, n_experts).
         """
 
 
@@ -362,120 +192,44 @@ class TableEngine(Protocol):
     def standardise(self, moments, X):
         """Centre and scale values by the running moments, which learn each row first.
 
-        Parameters
-        ----------
-        moments : ndarray of shape (3, n_features)
-            Means, variances, and numbers of values that they are of. Changed.
-        X : ndarray of shape (n, n_features)
-            NaN is no value.
-
-        Returns
-        -------
-        Z : ndarray of shape (n, n_features)
-            NaN where `X` is.
+        The moments, of shape (3, n_features), are means, variances, and numbers of
+        values that they are of. NaN is no value, and stays.
         """
 
     def hash_strings(self, data, offsets):
-        """Keys of strings.
+        """Return keys of strings in UTF-8, of type uint64.
 
-        Parameters
-        ----------
-        data : ndarray of uint8
-        offsets : ndarray of int64 of shape (n + 1,)
-
-        Returns
-        -------
-        keys : ndarray of uint64 of shape (n,)
-            MurmurHash3 of 32 bits, with seed 0 in the lower half and 1 in the upper.
+        They are MurmurHash3 of 32 bits, with seed 0 in the lower half and 1 in the
+        upper.
         """
 
     def mix_keys(self, h, keys):
-        """Keys of what keys stand for together, see _hashing.py.
-
-        Parameters
-        ----------
-        h, keys : ndarray of uint64
-            Of shapes that broadcast together.
-
-        Returns
-        -------
-        mixed : ndarray of uint64
-        """
+        """Return keys of what keys stand for together, see _hashing.py."""
 
     def find_slots(self, slots, keys, is_given, learns):
-        """Find the slots of keys; new keys take free slots.
+        """Find the slots of keys, of shape (n, m); new keys take free slots.
 
-        Parameters
-        ----------
-        slots : Slots
-            Changed if it learns.
-        keys : ndarray of uint64 of shape (n, m)
-        is_given : ndarray of bool of shape (n, m)
-        learns : bool
-            Whether rows are learned; else each new key has the next slot.
-
-        Returns
-        -------
-        found : ndarray of int32 of shape (n, m)
-            -1 where there is none.
-        came : ndarray of int64 of shape (m, n_slots)
-            The rows that slots were taken at, where that was one of these.
+        Returns the slots, -1 where there is none, and the rows that slots were taken
+        at, of shape (m, n_slots). Unless it `learns`, each new key has the next slot.
         """
 
     def mark_places(self, marks, places, keys):
-        """Store the first two different keys that come to each place.
+        """Store the first two different keys that come to each place; -1 is none.
 
-        Parameters
-        ----------
-        marks : Marks
-            Changed.
-        places : ndarray of int32 of shape (n,)
-            -1 for none.
-        keys : ndarray of uint64 of shape (n,)
-
-        Returns
-        -------
-        new : ndarray of int64
-            The numbers of the keys that have marked a place, ascending.
+        Returns the numbers of the keys that have marked a place, ascending.
         """
 
     def target_means(self, means, places, indptr, smooth, targets, c, learns):
-        """Means of targets by keys before each row, which is then learned.
+        """Return means of targets by keys before each row, which is then learned.
 
-        Parameters
-        ----------
-        means : Means
-            Changed if it learns.
-        places : ndarray of int32 of shape (n_keys,)
-            Of the keys of all rows, one after the other; -1 for no key, whose mean is
-            that of all.
-        indptr : ndarray of int64 of shape (n + 1,)
-            Where the keys of each row begin.
-        smooth : ndarray of shape (n_keys,)
-            Number of rows that the mean of all counts for.
-        targets : ndarray of shape (n, n_targets)
-        c : ndarray of shape (n,)
-            Weights of rows.
-        learns : bool
-
-        Returns
-        -------
-        of_keys : ndarray of shape (n_keys, n_targets)
-        of_all : ndarray of shape (n, n_targets)
+        `places` are those of the keys of all rows, one after the other, of which
+        `indptr` says where each row begins; -1 stands for no key, whose mean is that of
+        all. The mean of all counts for `smooth` rows, a number for each key. Returns
+        means of keys and of all, of shapes (n_keys, n_targets) and (n, n_targets).
         """
 
     def join_entries(self, entries, n_columns):
-        """Rows of all their entries, in ascending order and each once.
+        """Return data, indices and indptr of rows, with each entry once, ascending.
 
-        Parameters
-        ----------
-        entries : Entries
-        n_columns : int
-            Number of columns before the columns of `hashed`.
-
-        Returns
-        -------
-        data : ndarray of float64
-        indices : ndarray of int32
-        indptr : ndarray of int32
+        `n_columns` is the number of columns before those of `hashed`.
         """
