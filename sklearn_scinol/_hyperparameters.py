@@ -22,19 +22,8 @@ def is_value_type(cls):
 def check_declared(what, cls, names, protocols=()):
     """Refuse a class that lacks something, or has it in another form.
 
-    Parameters
-    ----------
-    what : str
-        "learner" or "loss".
-    cls : type
-    names : list of str
-        What it must declare.
-    protocols : list of type
-        Classes whose methods say what arguments methods of these names take.
-
-    Raises
-    ------
-    TypeError
+    It is of a kind, `what`, "learner" or "loss", and must declare all `names`. Methods
+    must take as many arguments as those of these names in the `protocols`.
     """
     missing = [f"`{name}`" for name in names if not hasattr(cls, name)]
     if missing:

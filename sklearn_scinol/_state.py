@@ -40,14 +40,9 @@ class Part:
     _by_feature: tuple[str, ...] = ()
 
     def _seen(self, X, features):
-        """Return what this part and its parts see of rows.
+        """Return what this part and its parts see of rows, and of features.
 
-        Parameters
-        ----------
-        X : ndarray, CSR array or None
-            Rows to learn.
-        features : ndarray of int or None
-            Features that learning them changes; None stands for all.
+        The features are those that learning the rows changes; None stands for all.
         """
         return X, features
 

@@ -650,7 +650,9 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
             routed[name].partial_fit[parameter] = value
         return routed
 
+    @described_as(Pipeline.get_metadata_routing)
     def get_metadata_routing(self) -> MetadataRouter:
+        """Get metadata routing of this object, of :meth:`partial_fit` as well."""
         router = super().get_metadata_routing()
         last = self.steps[-1][0]
         for name, (mapping, _) in router:

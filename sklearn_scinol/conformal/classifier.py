@@ -277,19 +277,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     def _scores(self, P, labels, weights, known):
         """Return the scores of all classes, and the indices of the rows' classes.
 
-        Parameters
-        ----------
-        P : ndarray of shape (n, n_classes)
-        labels : ndarray of shape (n,)
-        weights : ndarray of shape (n,)
-        known : ndarray
-            Classes that were known before the first row.
-
-        Returns
-        -------
-        scores : ndarray of shape (n, n_classes)
-            Infinite for classes whose first row is not before a row.
-        codes : ndarray of int of shape (n,)
+        Scores, of shape (n, n_classes), are infinite for classes whose first row is not
+        before a row, unless they were `known` before the first row.
         """
         scores = log_odds_against(P)
         codes, unseen = encode(labels, self.classes_)

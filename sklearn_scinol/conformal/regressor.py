@@ -279,13 +279,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     def _intervals(self, predictions, offsets, confidence_level=None):
         """Return the intervals around predictions.
 
-        Parameters
-        ----------
-        predictions : ndarray of shape (n,) or (n, n_outputs)
-        offsets : list of (ndarray, ndarray), each of shape (n, n_levels)
-            Of lower and upper ends, for each output.
-        confidence_level : float or list of float, default=None
-            See :meth:`predict_interval`.
+        The offsets of each output are those of lower and of upper ends, each of shape
+        (n, n_levels). For the level see :meth:`predict_interval`.
         """
         ends = np.stack([np.stack(each, axis=1) for each in offsets], axis=1)
         ends += predictions.reshape(len(ends), -1)[:, :, np.newaxis, np.newaxis]

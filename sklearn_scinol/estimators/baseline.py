@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from .._docstrings import inherit_descriptions
+from .._docstrings import described_as, inherit_descriptions
 from .._hyperparameters import (
     check_declared,
     is_value,
@@ -112,7 +113,9 @@ class _Baseline(Additive, KernelMethods):
 
     _NESTED = ("algorithm", "loss")
 
+    @described_as(BaseEstimator.get_params)
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of the estimator, and those of a learner and a loss."""
         params = super().get_params(deep)
         for name in self._NESTED if deep else ():
             if is_value(value := params[name]):
@@ -120,7 +123,9 @@ class _Baseline(Additive, KernelMethods):
                 params |= {f"{name}__{field}": number for field, number in of_value}
         return params
 
+    @described_as(BaseEstimator.set_params)
     def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, or "algorithm__rate" of its `algorithm`."""
         nested = {name: params.pop(name) for name in [*params] if "__" in name}
         super().set_params(**params)
         valid = self.get_params()

@@ -69,13 +69,7 @@ def _product(weights, c):
 def _running_weights(codes, c, counts):
     """Compute balanced weights of rows, each from the rows of weight > 0 up to it.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-    c : ndarray of shape (n,) or None
-        Sample weights.
-    counts : ndarray of int of shape (n_classes,)
-        Numbers of earlier rows of each class.
+    `counts` has the numbers of earlier rows of each class.
     """
     learned = slice(None) if c is None else c > 0.0
     weights = np.ones(codes.size)

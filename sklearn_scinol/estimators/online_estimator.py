@@ -412,12 +412,7 @@ class OnlineEstimator(
     def _learn_chunk(self, chunk, method):
         """Learn rows that were validated, as a part of a call.
 
-        Returns
-        -------
-        answers : ndarray
-            Predictions of `method` before each row.
-        weights : ndarray of shape (n,)
-            Weights of the rows' losses.
+        Returns the predictions of `method` before each row, and weights of losses.
         """
         chunk = self._with_class_weights(chunk)
         c = chunk.sample_weight
@@ -524,22 +519,11 @@ class OnlineEstimator(
 
     @reads
     def _serve(self, X, method="predict"):
-        """Predict rows whose labels come later.
+        """Predict rows whose labels come later, by one method or several.
 
         Predictions are, to the last bit, those before each row if it were learned now
-        with the smallest weight so far.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        method : str or list of str, default="predict"
-
-        Returns
-        -------
-        answers : ndarray, or list of ndarray for a list of methods
-            What the methods return.
-        served : Served
-            For :meth:`_partial_fit`, when the labels come.
+        with the smallest weight so far. Also returns :class:`Served`, for
+        :meth:`_partial_fit` when the labels come.
         """
         X = self._validate_rows(X)
         model, n = self._configured_model(), X.shape[0]

@@ -147,11 +147,7 @@ class LearnsLate:
     def _come(self, X, methods):
         """Predict rows that have come, by each of the methods.
 
-        Returns
-        -------
-        predictions : list of ndarray
-        waiting : Waiting
-            To learn when the labels come.
+        Also returns :class:`Waiting`, to learn when the labels come.
         """
         if not methods:
             return [], Waiting(X, (), Served.unknown(_num_samples(X)))
@@ -169,26 +165,9 @@ class LearnsLate:
     def _follow(self, X, methods, waiting, y, sample_weight, is_label):
         """Predict rows that come, and learn others whose labels come in between.
 
-        Parameters
-        ----------
-        X : object
-            Rows that come.
-        methods : list of str
-            Methods to predict by.
-        waiting : Waiting
-            Other rows, whose labels come.
-        y : ndarray of shape (n_labels,) or (n_labels, n_outputs)
-            Their labels, of classes that are known.
-        sample_weight : ndarray of shape (n_labels,) or None
-        is_label : ndarray of bool of shape (n_rows + n_labels,)
-            In the order of time, whether the next label comes, or the next row.
-
-        Returns
-        -------
-        predictions : list of ndarray
-            By each method.
-        waiting : Waiting
-            The rows that have come.
+        `is_label` says, in the order of time, whether the next label comes, or the next
+        row. The labels are of classes that are known. Returns predictions by each
+        method, and the rows that have come as :class:`Waiting`.
         """
         rows = X, methods, waiting, y, sample_weight, is_label
         return follow_by_runs(self, *rows)

@@ -66,17 +66,10 @@ class Arrivals:
     def read(self, X):
         """Read the times of the next rows.
 
-        Returns
-        -------
-        X : object
-            The rows without the times of labels, which no prediction may see.
-        times : ndarray of shape (n,)
-            Ascending: a row whose time is before the last one, or missing, counts as at
-            the last time.
-        known : ndarray of shape (n,)
-            Times of the labels; infinite if they never come.
-        horizon : float
-            Labels known by then have come before the next rows.
+        Returns the rows without the times of labels, which no prediction may see; times
+        that ascend, since a row whose time is before the last one, or missing, counts
+        as at the last time; times of labels, infinite if they never come; and the time
+        of the last labels that have come before the next rows.
         """
         if self.time is None:
             first, n = self._n_rows, _n_rows(X)

@@ -38,19 +38,9 @@ def minimise_loss(
 ):
     """Find weights of least total loss; return coef, intercept and a lower bound.
 
-    Parameters
-    ----------
-    X : ndarray or CSR array of shape (n, n_features)
-    targets : ndarray of shape (n,) for a joint loss, or (n, n_outputs)
-    sample_weight : ndarray of shape (n,)
-        Positive weights.
-    loss : Loss
-    n_outputs : int
-    fit_intercept : bool
-    radius : float
-        Largest norm of each output's weights with the intercept, or infinity.
-    tol : float
-        Gap to aim at, in units of the loss of always predicting 0.
+    Targets are of shape (n,) for a joint loss, else (n, n_outputs). The radius, perhaps
+    infinite, limits the norm of each output's weights with the intercept. `tol` is the
+    gap to aim at, in units of the loss of always predicting 0.
     """
     if loss.joint:
         size, groups = 1.0, [(targets, n_outputs)]

@@ -158,23 +158,9 @@ class VarianceGain(NamedTuple):
 def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start):
     """Predict rows by a forest, each before it is learned.
 
-    Trees count by the weights of the rows that they have learned.
-
-    Parameters
-    ----------
-    nodes, rows, targets, weights, log, out
-        See :func:`.mondrian_tree.learn_rows`.
-    trees : ExtraTree
-        All trees of a forest. Changed.
-    rule : CodeLengthGain or VarianceGain
-    room : SplitRoom
-    start : int
-        The first row.
-
-    Returns
-    -------
-    stop : int
-        The row that some tree has no room for, or `n`.
+    Trees count by the weights of the rows that they have learned. Arguments are those
+    of :func:`.mondrian_tree.learn_rows`, but for a rule of splits instead of
+    deviations. Returns the row that some tree has no room for, or `n`.
     """
     n_trees, recent = trees.links.shape[0], trees.recent
     for r in range(start, out.shape[0]):

@@ -14,23 +14,12 @@ from .._portable import exact
 
 @exact
 def learn_rows(counts, targets, weights, kept, prior, out):
-    """Predict rows, each before it is learned.
+    """Predict rows, each before it is learned, unless its weight is 0.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_outputs + 1,)
-        Numbers of rows that are remembered: of each class, or with each label; and of
-        all. Changed.
-    targets : ndarray of shape (n, 1 or n_outputs)
-        Indices of classes; or for each output whether a row has it, 1 or 0.
-    weights : RowWeights
-        Rows of weight 0 are only predicted.
-    kept : float
-        Share of earlier rows that each row leaves.
-    prior : float
-        Number of rows that each class has in advance.
-    out : ndarray of shape (n, n_outputs)
-        Filled with probabilities of classes, or with odds of labels.
+    `counts` has the numbers of rows that are remembered of each class, or with each
+    label, and of all. Each row leaves the share `kept` of earlier ones. Targets are
+    indices of classes, or 1 and 0 for each output. `out` is filled with probabilities
+    of classes, or odds of labels; each class has `prior` rows in advance.
     """
     n_outputs = out.shape[1]
     has_codes = targets.shape[1] < n_outputs

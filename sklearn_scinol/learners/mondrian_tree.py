@@ -77,36 +77,14 @@ MIN_SPAN = 1e-300
 
 
 def learn_rows(nodes, trees, rows, targets, weights, deviations, room, log, out, start):
-    """Predict rows by a forest, each before it is learned.
+    """Predict rows by a forest, each before it is learned, unless its weight is 0.
 
-    Tree after tree: all of one may fit into the caches of a processor.
-
-    Parameters
-    ----------
-    nodes : NodeFrequencies or NodeMeans
-        How nodes predict.
-    trees : MondrianTree
-        All trees of a forest. Changed.
-    rows : DenseRows
-    targets : ndarray of shape (n, n_targets)
-        Numbers, or indices of classes.
-    weights : RowWeights
-        Rows of weight 0 are only predicted.
-    deviations : ndarray of shape (n, n_targets)
-        Standard deviations of the targets before each row.
-    room : TreeRoom
-    log : TreeLog
-        Nodes and boxes are saved here before they change, if it is needed. It has room
-        for all.
-    out : ndarray of shape (n, n_classes or n_targets)
-        Filled with probabilities of classes, or predictions of targets.
-    start : int
-        The first tree, times `n`, plus the first row.
-
-    Returns
-    -------
-    stop : int
-        Where there was no room for a row in a tree, or the number of trees times `n`.
+    Tree after tree: all of one may fit into the caches of a processor. Targets are
+    numbers, or indices of classes; `deviations` are their standard deviations before
+    each row. Nodes and boxes are saved in the log before they change, if it is needed;
+    it has room for all. `out` is filled with probabilities of classes, or predictions
+    of targets. `start` is the first tree, times `n`, plus the first row; where there
+    was no room for a row in a tree, or the number of trees times `n`, is returned.
     """
     n_trees, n = trees.links.shape[0], out.shape[0]
     for k in range(start // n, n_trees):
@@ -127,28 +105,9 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
     """Predict a row, then learn it if its weight `c` is positive.
 
     Trees count by the weights of the rows that they have learned. A row of less than
-    the mean weight shapes a tree with the probability of their quotient.
-
-    Parameters
-    ----------
-    nodes : NodeFrequencies or NodeMeans
-    tree : MondrianTree
-        Changed.
-    k, n_trees : int
-        Number of the tree, and of all trees of the forest.
-    r : int
-        Number of the row in its block.
-    x : ndarray of shape (n_features,)
-    y : ndarray of shape (n_targets,)
-        Targets, or the index of a class.
-    c : float
-    deviation : ndarray of shape (n_targets,)
-        Standard deviations of the targets so far.
-    room : TreeRoom
-    log : TreeLog
-        Nodes and boxes are saved here before they change.
-    p : ndarray of shape (n_classes or n_targets,)
-        Becomes the prediction of the forest, with its last tree.
+    the mean weight shapes a tree with the probability of their quotient. The tree is
+    number `k` of `n_trees`, and the row number `r` of its block. `p` becomes the
+    prediction of the forest, with its last tree.
     """
     root, n_rows = tree.place[ROOT], tree.place[ROWS]
     weight = tree.numbers[root, WEIGHT]

@@ -236,13 +236,10 @@ DEFAULT_EXPERTS = (
 
 
 def default_experts(mixture, loss, X):
-    """Return the default experts of a mixture for rows like `X`.
+    """Return the default experts of a mixture for rows like `X`, and what was found.
 
-    Returns
-    -------
-    experts : list of (str, estimator, bool)
-        Names, estimators, and whether each sees the dense view of :class:`TableRows`.
-    found : list of FoundKind
+    These are names, estimators, and whether each sees the dense view of
+    :class:`TableRows`; and a list of :class:`FoundKind`.
     """
     dense = dense_view_of(X)
     if dense is None:

@@ -157,12 +157,8 @@ class Expert(Part):
     def learn_chunk(self, chunk, labels):
         """Predict rows, then learn them.
 
-        Returns
-        -------
-        predictions : ndarray of shape (n, n_outputs)
-        losses : ndarray of shape (n, n_outputs or 1)
-        weights : ndarray of shape (n,) or None
-            Weights of the losses that an estimator of this package records.
+        Returns predictions, their losses, and weights of the losses that an estimator
+        of this package records, or None.
         """
         weights = None
         if chunk.served is not None and not chunk.served.is_learned:
@@ -199,20 +195,7 @@ class Expert(Part):
         return predictions.averaged is None and fits
 
     def mixture_predictions(self, engine, predictions, block):
-        """Return predictions for a block on the scale of the mixture, and their losses.
-
-        Parameters
-        ----------
-        engine : Engine
-        predictions : Predictions
-            Of its model.
-        block : Block
-
-        Returns
-        -------
-        predictions : ndarray of shape (n, n_outputs)
-        losses : ndarray of shape (n, n_outputs or 1)
-        """
+        """Return predictions of its model for the mixture, and their losses."""
         if self.shares_mixture_loss(predictions):
             return predictions.reported, predictions.losses
         loss, scale, reported = self.model.loss, self.mixing_scale, predictions.reported

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
@@ -286,10 +286,17 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     # Parameters of the experts are parameters, too.
 
+    @described_as(BaseEstimator.get_params)
     def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get parameters of the estimator, and of the experts that were given."""
         return self._get_params("estimators", deep=deep)
 
+    @described_as(BaseEstimator.set_params)
     def set_params(self, **params: Any) -> Self:
+        """Set parameters of the estimator, or experts or their parameters by name.
+
+        ``"drop"`` leaves an expert out.
+        """
         self._set_params("estimators", **params)
         return self
 

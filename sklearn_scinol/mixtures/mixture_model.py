@@ -311,21 +311,8 @@ class MixtureModel(Model):
     ):
         """Mix what experts predicted for a block, and learn from their losses.
 
-        Parameters
-        ----------
-        engine : Engine
-        block : Block
-        predictions : list of ndarray of shape (n, n_outputs)
-            Of the experts.
-        losses : list of ndarray of shape (n, n_outputs or 1)
-        served : ServedRows, default=None
-            Of the mixture itself.
-        are_new : bool
-            See :meth:`learn`.
-
-        Returns
-        -------
-        mean : ndarray of shape (n, n_outputs)
+        Predictions are arrays of shape (n, n_outputs), losses of (n, n_outputs or 1).
+        `served` are the :class:`ServedRows` of the mixture itself.
         """
         given, n_experts = block.weights.given, len(predictions)
         n, n_outputs, limits, of_both = len(given), self.n_outputs, None, []
@@ -376,23 +363,9 @@ class MixtureModel(Model):
     def _learn_levels(self, engine, block, predictions, mean, limits, served):
         """Predict by both levels, and let the second one learn.
 
-        Parameters
-        ----------
-        engine : Engine
-        block : Block
-        predictions : ndarray of shape (n_experts, n, n_outputs)
-        mean : ndarray of shape (n, n_outputs)
-            Of the first level.
-        limits : ndarray of shape (2, n, n_outputs) or None
-            The range to clip to.
-        served : OwnServed
-
-        Returns
-        -------
-        mean : ndarray of shape (n, n_outputs)
-            Of both levels.
-        weights : list of ndarray of shape (n, 2 * n_pools)
-            Of the levels before each row, see :meth:`SecondLevel.learn`.
+        `mean` is the prediction of the first level, and `limits` is the range to clip
+        to, of shape (2, n, n_outputs), or None. Also returns the weights of the levels
+        before each row, see :meth:`SecondLevel.learn`.
         """
         of_both, weights = np.empty(mean.shape), []
         if not all(self.are_pooled):
@@ -448,11 +421,8 @@ class MixtureModel(Model):
     def groups(self):
         """Group experts that share a memory; others are alone.
 
-        Returns
-        -------
-        groups : list of (Model or None, list of int)
-            The first model, and the places of the experts. None if they do not learn
-            blocks of the mixture.
+        Returns pairs of the first model, or None if they do not learn blocks of the
+        mixture, and of the places of the experts.
         """
         groups = {}
         for place, expert in enumerate(self.experts):
@@ -735,18 +705,9 @@ class MixtureModel(Model):
 
     @classmethod
     def merged(cls, shards):
-        """Merge mixtures that learned disjoint rows.
+        """Merge mixtures of the same experts that learned disjoint rows.
 
         Experts are merged one by one, and their weights, see :class:`ExpertWeights`.
-
-        Parameters
-        ----------
-        shards : Shards
-            Mixtures of the same experts that began in the same way.
-
-        Returns
-        -------
-        model : MixtureModel
         """
         model, in_own_units = shards.start.fresh(), shards
         shards = model.merge_counts(shards)
@@ -855,13 +816,7 @@ class MixtureModel(Model):
 def _deviations(sums, predictions, weights, mean):
     """Return standard deviations of targets: their noise, and the experts' spread.
 
-    Parameters
-    ----------
-    sums : ndarray of shape (n or 1, 1 + n_outputs)
-        See :class:`MixtureModel`, before each row.
-    predictions : ndarray of shape (n_experts, n, n_outputs)
-    weights : ndarray of shape (n_outputs, n or 1, n_experts)
-    mean : ndarray of shape (n, n_outputs)
+    `sums` are those of squared errors before each row, see :class:`MixtureModel`.
     """
     weight = np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0)
     squares = np.ascontiguousarray(_squared(predictions - mean).transpose(1, 2, 0))

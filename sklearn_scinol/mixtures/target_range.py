@@ -64,15 +64,10 @@ class TargetRange(Part):
         return _extended(self.limits[:, np.newaxis], self.jumps)[:, 0]
 
     def learn(self, y, learned, limits):
-        """Learn from targets in order.
+        """Learn from those of the targets that a mask says, in order.
 
-        Parameters
-        ----------
-        y : ndarray of shape (n, n_outputs)
-        learned : ndarray of bool of shape (n,)
-            Which rows count.
-        limits : ndarray of shape (2, n, n_outputs)
-            Filled with limits of predictions of each row, before it is learned.
+        `limits`, of shape (2, n, n_outputs), is filled with limits of predictions of
+        each row, before it is learned.
         """
         least, most = self.limits
         if not self.jumps.any() and ((least <= y) & (y <= most)).all():  # most rows

@@ -87,12 +87,7 @@ class LocalModel(TransformsRows, Model):
         """Learn a block with models of one `memory_key`, which share their memory.
 
         Rows that are not new are not learned again: they would be their own neighbours,
-        several times.
-
-        Returns
-        -------
-        predicted : list of Predictions
-            Of each model, before each row.
+        several times. Returns the :class:`Predictions` of each model, before each row.
         """
         learned = block
         if not are_new:
@@ -110,19 +105,9 @@ class LocalModel(TransformsRows, Model):
     def learn_rows(self, engine, models, block, y):
         """Predict the rows of a block for all models, then let the memory learn them.
 
-        Parameters
-        ----------
-        engine : Engine
-        models : list of LocalModel
-            Models of one `memory_key`, of which this is the first.
-        block : Block
-        y : ndarray of shape (n, n_targets)
-            See :meth:`store_targets`.
-
-        Returns
-        -------
-        found : list of ndarray of shape (n, n_classes or n_outputs)
-            Of each model, before each row: what :meth:`predictions_of` takes.
+        The models are those of one `memory_key`, of which this is the first. For `y`
+        see :meth:`store_targets`. Returns what :meth:`predictions_of` takes of each
+        model.
         """
 
     def predictions_of(self, engine, block, found):

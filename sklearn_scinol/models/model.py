@@ -192,15 +192,9 @@ class Model(Part, metaclass=ABCMeta):
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn rows of a chunk block by block; yield :class:`Learned` for each.
 
-        Parameters
-        ----------
-        chunk : Chunk
-        order : ndarray of int, default=None
-            Rows to learn, in order; None stands for all.
-        is_repeated : bool, default=False
-            Whether the last call had the same chunk.
-        are_new : bool, default=True
-            Whether no call has learned these rows yet.
+        `order` has indices of the rows to learn; None stands for all. The call before
+        had the same chunk if it `is_repeated`; if not `are_new`, some call has learned
+        these rows.
         """
 
     def look_ahead(self, chunk):
@@ -211,14 +205,9 @@ class Model(Part, metaclass=ABCMeta):
 
     @abstractmethod
     def add_classes(self, loss, is_new):
-        """Extend the model to more classes.
+        """Extend the model to more classes, at least three, for the loss of them all.
 
-        Parameters
-        ----------
-        loss : Loss
-            Loss of all classes.
-        is_new : ndarray of bool of shape (n_classes,)
-            Mask of the new classes, of at least three; at least two are not new.
+        `is_new` is a mask of the new ones; at least two are not new.
         """
 
     def arrays_of_outputs(self):
@@ -242,16 +231,9 @@ class Model(Part, metaclass=ABCMeta):
         return f"{type(self).__name__} {self.n_served} {self.loss!r}"
 
     def serve(self, chunk):
-        """Predict rows exactly as they would be before they are learned.
+        """Predict rows of weight 0 exactly as they would be before they are learned.
 
-        Parameters
-        ----------
-        chunk : Chunk
-            Rows of weight 0, whose `served` gets their predictions.
-
-        Returns
-        -------
-        decision : ndarray of shape (n, n_outputs)
+        The :class:`ServedRows` of the chunk get their predictions.
         """
         return np.concatenate([each.predictions for each in self.learn(chunk)])
 
@@ -309,17 +291,9 @@ class Model(Part, metaclass=ABCMeta):
     ):
         """Return a :class:`Session` for chunks of some rows, or None.
 
-        Parameters
-        ----------
-        engine : Engine
-        n_features : int
-        n_classes : int or None
-            None in regression.
-        n_rows : int
-        n_entries : int, default=None
-            Number of entries of the next row, if rows are sparse and come one by one.
-        serves : bool, default=False
-            Whether it has :class:`ServedRows`.
+        In regression `n_classes` is None. If rows are sparse and come one by one,
+        `n_entries` is the number of entries of the next row. If it `serves`, it has
+        :class:`ServedRows`.
         """
         return None
 

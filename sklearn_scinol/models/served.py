@@ -102,21 +102,8 @@ def exchange_predictions(engine, model, block, served, predicted):
 def learn_served(engine, models, block, served, are_new=True):
     """Learn a block as `learn_together` does, but charge for what was served.
 
-    Parameters
-    ----------
-    engine : Engine
-    models : list of Model
-        Models that share a memory, or one.
-    block : Block
-    served : list of ServedRows
-        Of each model.
-    are_new : bool, default=True
-        See :meth:`Model.learn`.
-
-    Returns
-    -------
-    predicted : list of Predictions
-        Of each model: those that it is charged for.
+    Each of the models, which share a memory, or one, has its :class:`ServedRows`.
+    Returns the predictions that each is charged for.
     """
     sums = [(model.numbers[1:], np.empty(1)) for model in models]
     for total, before in sums:

@@ -527,17 +527,8 @@ def is_small(X):
 def session_of(model, engine, *sizes, at_once=False, serves=False):
     """Return the session of a model for chunks of dense rows, or None.
 
-    There is one from the second chunk of the same size on, or `at_once`.
-
-    Parameters
-    ----------
-    model : Model
-    engine : str
-        Its name.
-    n_features, n_classes, n_rows : int
-        See :meth:`Model.session`.
-    serves : bool, default=False
-        See :meth:`Model.session`.
+    There is one from the second chunk of the same size on, or `at_once`. For the sizes,
+    `n_features`, `n_classes` and `n_rows`, and `serves` see :meth:`Model.session`.
     """
     sessions, key = getattr(model, "_sessions", None), (engine, *sizes, serves)
     if sessions is None:

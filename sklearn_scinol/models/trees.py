@@ -111,12 +111,8 @@ class Forest(RecordsChanges):
     def learn(self, engine, nodes, rows, targets, weights, *of_kind):
         """Predict rows in order, each before it is learned.
 
-        `of_kind` is what trees of a kind need besides.
-
-        Returns
-        -------
-        out : ndarray of shape (n, n_classes or n_targets)
-            Probabilities, or targets.
+        `of_kind` is what trees of a kind need besides. Returns probabilities, or
+        targets.
         """
         n, n_columns = len(targets), self.sums.shape[2]
         if not self.n_slots:

@@ -201,12 +201,7 @@ class FeatureTransform(Part):
     def to_raw(self, w, b, weight):
         """Convert coefficients of transformed rows to coefficients of raw rows.
 
-        Parameters
-        ----------
-        w : ndarray of shape (n_outputs, n_features)
-        b : ndarray of shape (n_outputs,)
-        weight : float
-            Weight of the rows, see :meth:`transform`.
+        The weight is that of the rows, see :meth:`transform`.
         """
         w, b = self.to_units(w, b, weight)
         return w if self.units is None else self.units.to_raw(w), b
@@ -275,11 +270,8 @@ class FeatureTransform(Part):
     def merged(cls, shards):
         """Merge transforms of the same kind.
 
-        Returns
-        -------
-        merged : FeatureTransform
-        scales : list of ndarray of shape (n_features,)
-            Factors from each transform's units to the merged transform's units.
+        Also returns factors from each transform's units to the merged transform's
+        units.
         """
         merged = shards.start.fresh()
         scales = [np.ones(merged.n_features) for _ in shards.members]

@@ -322,19 +322,9 @@ class KeyHistory(RecordsChanges):
     def encode(self, engine, rows, late, learns):
         """Return what is known of keys before each row; then add it if `learns`.
 
-        Parameters
-        ----------
-        engine : Engine
-        rows : Events
-        late : LateEvents
-            Labels that come meanwhile; of keys without a place they are left out.
-        learns : bool
-
-        Returns
-        -------
-        known : ndarray of shape (n, n_columns)
-            Number of rows, time since the last, decayed counts; for each value the last
-            one, means, differences and ratios; for each target the last one and means.
+        Late labels come meanwhile; of keys without a place they are left out. Columns
+        are the number of rows, time since the last, decayed counts; for each value the
+        last one, means, differences and ratios; for each target the last one and means.
         """
         n, start = len(late.is_label), 0
         out = np.empty((len(rows.keys), self.n_columns))
@@ -498,13 +488,8 @@ class Clock(Part):
     def read(self, times, learns):
         """Return the times of rows that follow each other, and units of time.
 
-        If nothing is learned, each of the rows is the next one.
-
-        Parameters
-        ----------
-        times : ndarray of shape (n,)
-            NaN where missing, or for rows without a time.
-        learns : bool
+        Times are NaN where missing, or for rows without a time. If nothing is learned,
+        each of the rows is the next one.
         """
         n, last = len(times), self.last
         if n == 0:

@@ -45,13 +45,8 @@ class Placement:
     def apply(self, values, is_seen, initial=0.0):
         """Return an array of the state, of shape (..., n_columns), in merged columns.
 
-        Parameters
-        ----------
-        values : ndarray of shape (..., n_columns)
-        is_seen : ndarray of bool of shape (n_columns,)
-            Mask of the columns that some row had.
-        initial : float or ndarray
-            State of a column that no row had, for each of the other axes.
+        `is_seen` is a mask of the columns that some row had; the others have the
+        initial state, perhaps one for each of the other axes.
         """
         shares = self.shares.copy()
         shares.data *= is_seen[shares.indices]

@@ -19,15 +19,8 @@ def flatten(function, values, flattener, view=None):
     """Flatten a function whose arguments stand for `values`.
 
     With a `view`, it takes the parts of the arguments that it reads, and works on views
-    of arrays of which it uses more than entries; else it takes all parts.
-
-    Returns
-    -------
-    source : str
-    names : dict
-        Global names of the source.
-    arguments : list of str
-        Names of the parts of arguments that it takes.
+    of arrays of which it uses more than entries; else it takes all parts. Returns the
+    source, global names in it, and the names of the parts of arguments that it takes.
     """
     flattener.main(function, values)
     body = without_unread(flattener.block) or [ast.Pass()]
