@@ -58,7 +58,7 @@ class _AdaFTRL:
     .. [2] W. M. Koolen. "AdaFTRL." 2016, on the author's blog.
     """
 
-    _own_constraints = {"radius": [UNITS], "tuning": [StrOptions(set(TUNINGS))]}
+    _own_constraints: dict = {"radius": [UNITS], "tuning": [StrOptions(set(TUNINGS))]}
 
     def _make_learner(self, lipschitz):
         return AdaFTRL(float(self.radius), TUNINGS[self.tuning])
@@ -94,11 +94,6 @@ class AdaFTRLClassifier(_AdaFTRL, LinearClassifier):
     >>> round(model.score(X, y), 1)
     0.9
     """
-
-    _parameter_constraints: dict = {
-        **LinearClassifier._parameter_constraints,
-        **_AdaFTRL._own_constraints,
-    }
 
     def __init__(
         self,
@@ -164,11 +159,6 @@ class AdaFTRLRegressor(_AdaFTRL, LinearRegressor):
     >>> round(abs(predictions - y).mean())
     75
     """
-
-    _parameter_constraints: dict = {
-        **LinearRegressor._parameter_constraints,
-        **_AdaFTRL._own_constraints,
-    }
 
     def __init__(
         self,

@@ -38,7 +38,7 @@ class Additive:
         function of it. See :doc:`/user_guide/additive`.
     """
 
-    _additive_constraints = {"additive": ["boolean"]}
+    _own_constraints: dict = {"additive": ["boolean"]}
 
     def _new_model(self, X, loss):
         if self.additive and X.shape[1] > MAX_FEATURES:

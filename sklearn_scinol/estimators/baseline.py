@@ -32,9 +32,11 @@ from ..learners import BASELINES, OnlineNewton
 from ..learners.interface import check_is_learner, make_learner, traits
 from ..models.additive import new_bins
 from .additive import Additive
+from .classifier import OnlineClassifier
 from .kernel import KernelMethods
 from .linear import LinearClassifier, LinearRegressor
 from .parameters import DEFAULT_MAX_ITER, DEFAULT_TOL, FORGETTING, POSITIVE, UNITS
+from .regressor import OnlineRegressor
 
 Algorithm: TypeAlias = Literal[
     "adagrad",
@@ -98,9 +100,7 @@ class _Baseline(Additive, KernelMethods):
     :doc:`/user_guide/baselines` has its formula, the algorithms and their references.
     """
 
-    _own_constraints = {
-        **Additive._additive_constraints,
-        **KernelMethods._kernel_constraints,
+    _own_constraints: dict = {
         "algorithm": [StrOptions(set(BASELINES)), Instance("learner")],
         "learning_rate": [POSITIVE],
         "moment_forgetting": [FORGETTING],
@@ -251,10 +251,8 @@ class BaselineClassifier(_Baseline, LinearClassifier):
        100: 6.15
     """
 
-    _parameter_constraints: dict = {
-        **LinearClassifier._parameter_constraints,
-        **_Baseline._own_constraints,
-        "loss": [*LinearClassifier._parameter_constraints["loss"], Instance("loss")],
+    _own_constraints: dict = {
+        "loss": [*OnlineClassifier._own_constraints["loss"], Instance("loss")]
     }
 
     def __init__(
@@ -350,10 +348,8 @@ class BaselineRegressor(_Baseline, LinearRegressor):
      100: 3707
     """
 
-    _parameter_constraints: dict = {
-        **LinearRegressor._parameter_constraints,
-        **_Baseline._own_constraints,
-        "loss": [*LinearRegressor._parameter_constraints["loss"], Instance("loss")],
+    _own_constraints: dict = {
+        "loss": [*OnlineRegressor._own_constraints["loss"], Instance("loss")]
     }
 
     def __init__(

@@ -69,8 +69,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     multilabel_
     """
 
-    _parameter_constraints: dict = {
-        **OnlineEstimator._parameter_constraints,
+    _own_constraints: dict = {
         "loss": [StrOptions(set(CLASSIFICATION))],
         "class_weight": [StrOptions({"balanced"}), dict, None],
         "new_classes": [StrOptions({"error", "add"})],
@@ -589,10 +588,3 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
             return score[:, np.newaxis]
         is_mirrored = self.classes_.size > 2 and not self._model.loss.joint
         return np.column_stack([-score if is_mirrored else np.zeros_like(score), score])
-
-
-#: Constraints of the parameters of classes that classifiers of all kinds take.
-CLASS_CONSTRAINTS = {
-    name: OnlineClassifier._parameter_constraints[name]
-    for name in ("class_weight", "new_classes")
-}

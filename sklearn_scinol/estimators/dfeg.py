@@ -61,8 +61,7 @@ class _DFEG(KernelMethods):
        Journal of Machine Learning Research 10, 2009.
     """
 
-    _own_constraints = {
-        **KernelMethods._kernel_constraints,
+    _own_constraints: dict = {
         "a": [Interval(Real, 0.882, 1.109, closed="both")],
         "delta": [POSITIVE],
     }
@@ -93,11 +92,7 @@ class DFEGClassifier(_DFEG, LinearClassifier):
     0.9
     """
 
-    _parameter_constraints: dict = {
-        **LinearClassifier._parameter_constraints,
-        **_DFEG._own_constraints,
-        "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
-    }
+    _own_constraints: dict = {"loss": [StrOptions(with_bounded_slope(CLASSIFICATION))]}
 
     def __init__(
         self,
@@ -183,11 +178,7 @@ class DFEGRegressor(_DFEG, LinearRegressor):
     0.9
     """
 
-    _parameter_constraints: dict = {
-        **LinearRegressor._parameter_constraints,
-        **_DFEG._own_constraints,
-        "loss": [StrOptions(with_bounded_slope(REGRESSION))],
-    }
+    _own_constraints: dict = {"loss": [StrOptions(with_bounded_slope(REGRESSION))]}
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from ..models.forest import ExtraTreesModel, MondrianForestModel
 from ..models.separate import SeparateModels
 from ..models.trees import GROWTH, MIN_SLOTS
 from ..transforms.features import FeatureTransform
-from .classifier import CLASS_CONSTRAINTS, OnlineClassifier
+from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
 
@@ -51,7 +51,7 @@ class _Forest(OnePassMixin):
     n_nodes_
     """
 
-    _own_constraints = {
+    _own_constraints: dict = {
         "n_estimators": [COUNT],
         "max_nodes": [COUNT],
         "random_state": ["random_state"],
@@ -86,7 +86,7 @@ class _MondrianForest(_Forest):
        forests for online learning". Journal of the Royal Statistical Society B 83.
     """
 
-    _own_constraints = {**_Forest._own_constraints, "step": [POSITIVE]}
+    _own_constraints: dict = {"step": [POSITIVE]}
     _dirichlet: float | None = None
 
     @property
@@ -134,8 +134,7 @@ class _ExtraTrees(_Forest):
        1995.
     """
 
-    _own_constraints = {
-        **_Forest._own_constraints,
+    _own_constraints: dict = {
         "penalty": [Interval(Real, 0.0, None, closed="left")],
         "window": [COUNT],
     }
@@ -209,11 +208,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     0.95
     """
 
-    _parameter_constraints: dict = {
-        **_MondrianForest._own_constraints,
-        "dirichlet": DIRICHLET,
-        **CLASS_CONSTRAINTS,
-    }
+    _own_constraints: dict = {"dirichlet": DIRICHLET}
     _fixed_parameters = {"loss": "log_loss"}
     _lighter = "ScInOLClassifier"
 
@@ -288,7 +283,6 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     1.0
     """
 
-    _parameter_constraints: dict = _MondrianForest._own_constraints
     _fixed_parameters = {"loss": "squared_error"}
     _lighter = "ScInOLRegressor"
 
@@ -360,7 +354,6 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     1.00
     """
 
-    _parameter_constraints: dict = {**_ExtraTrees._own_constraints, **CLASS_CONSTRAINTS}
     _fixed_parameters = {"loss": "log_loss"}
 
     def __init__(
@@ -422,7 +415,6 @@ class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
     1.0
     """
 
-    _parameter_constraints: dict = _ExtraTrees._own_constraints
     _fixed_parameters = {"loss": "squared_error"}
 
     def __init__(

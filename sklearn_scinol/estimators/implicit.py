@@ -62,7 +62,7 @@ class _AdaImplicit:
     .. [2] B. Kulis, P. L. Bartlett. "Implicit online learning." ICML 2010.
     """
 
-    _own_constraints = {
+    _own_constraints: dict = {
         "algorithm": [StrOptions({"adaimplicit", "constant", "iomd"})],
         "beta": [UNITS],
         "moment_forgetting": [FORGETTING],
@@ -122,10 +122,6 @@ class AdaImplicitClassifier(_AdaImplicit, LinearClassifier):
     0.9
     """
 
-    _parameter_constraints: dict = {
-        **LinearClassifier._parameter_constraints,
-        **_AdaImplicit._own_constraints,
-    }
     _takes_joint_losses = False
 
     def __init__(
@@ -204,11 +200,6 @@ class AdaImplicitRegressor(_AdaImplicit, LinearRegressor):
     >>> round(model.cumulative_loss_, 3)
     0.153
     """
-
-    _parameter_constraints: dict = {
-        **LinearRegressor._parameter_constraints,
-        **_AdaImplicit._own_constraints,
-    }
 
     def __init__(
         self,

@@ -45,7 +45,7 @@ class KernelMethods:
     gamma_
     """
 
-    _kernel_constraints = {
+    _own_constraints: dict = {
         "kernel": [StrOptions({*PAIRWISE_KERNEL_FUNCTIONS, "precomputed"}), callable],
         "gamma": [
             StrOptions({"scale", "auto"}),

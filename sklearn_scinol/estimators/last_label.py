@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 from .._docstrings import inherit_descriptions
 from .._typing import ClassWeight
 from ..models.last_label import LastLabelModel
-from .classifier import CLASS_CONSTRAINTS, OnlineClassifier
+from .classifier import OnlineClassifier
 from .forest import DIRICHLET
 from .one_pass import OnePassMixin
 
@@ -70,10 +70,9 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
     array([[0.839, 0.161]])
     """
 
-    _parameter_constraints: dict = {
+    _own_constraints: dict = {
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
         "dirichlet": DIRICHLET,
-        **CLASS_CONSTRAINTS,
     }
     _fixed_parameters = {"loss": "log_loss"}
 

@@ -158,7 +158,7 @@ class _Linear:
     intercept_
     """
 
-    _linear_constraints = {
+    _own_constraints: dict = {
         "center": ["boolean", StrOptions({"auto"})],
         "scale": ["boolean"],
         "clip_ratio": [ABOVE_ONE, None],
@@ -370,11 +370,6 @@ class _Linear:
 class LinearClassifier(_Linear, OnlineClassifier):
     """Base of linear classifiers."""
 
-    _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
-        **_Linear._linear_constraints,
-    }
-
     @property
     def coef_(self) -> NDArray[np.float64]:
         """Weights in the units of the features: shape (1 or n_classes, n_features)."""
@@ -391,11 +386,7 @@ class LinearRegressor(_Linear, OnlineRegressor):
         "auto": where features are centred.
     """
 
-    _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
-        **_Linear._linear_constraints,
-        "standardize_target": ["boolean", StrOptions({"auto"})],
-    }
+    _own_constraints: dict = {"standardize_target": ["boolean", StrOptions({"auto"})]}
 
     @property
     def coef_(self) -> NDArray[np.float64]:

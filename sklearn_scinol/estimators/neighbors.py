@@ -50,7 +50,7 @@ class _Neighbors(OnePassMixin):
        66, 2003.
     """
 
-    _own_constraints = {
+    _own_constraints: dict = {
         "n_neighbors": [COUNT],
         "window": [COUNT],
         "n_candidates": [COUNT, None],
@@ -111,10 +111,6 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     0.94
     """
 
-    _parameter_constraints: dict = {
-        **_Neighbors._own_constraints,
-        "new_classes": OnlineClassifier._parameter_constraints["new_classes"],
-    }
     _fixed_parameters = {"loss": "log_loss", "class_weight": None}
 
     def __init__(
@@ -170,14 +166,6 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     >>> round(model.score(X, y), 2)
     0.99
     """
-
-    _parameter_constraints: dict = {
-        **_Neighbors._own_constraints,
-        **{
-            name: OnlineRegressor._parameter_constraints[name]
-            for name in ("loss", "epsilon", "quantile")
-        },
-    }
 
     def __init__(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections import ChainMap
 from copy import deepcopy
+from inspect import signature
 from numbers import Integral, Real
 from secrets import token_hex
 from typing import Any, Self
@@ -99,7 +101,8 @@ class OnlineEstimator(
     cumulative_loss_
     """
 
-    _parameter_constraints: dict = {
+    #: Constraints of the parameters that a class describes itself.
+    _own_constraints: dict = {
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left"), None],
         "early_stopping": ["boolean"],
@@ -118,6 +121,20 @@ class OnlineEstimator(
 
     # Attributes of a fitted estimator that are not public; callbacks need them.
     _private_state = ("_model", "_class_weight", "_class_counts", "_output_shape")
+
+    _parameter_constraints: dict
+
+    def __init_subclass__(cls, **keywords):
+        """Collect constraints of the parameters of the signature from all bases."""
+        super().__init_subclass__(**keywords)
+        if "_parameter_constraints" in vars(cls):
+            return
+        known: ChainMap = ChainMap()
+        for each in map(vars, cls.__mro__):
+            of_all = each.get("_parameter_constraints", {})
+            known.maps.append(each.get("_own_constraints", of_all))
+        names = signature(cls).parameters
+        cls._parameter_constraints = {n: known[n] for n in names if n in known}
 
     # To be defined by subclasses.
 

@@ -22,7 +22,7 @@ from ..learners import OnlineNewton, VovkAzouryWarmuth
 from .classifier import OnlineClassifier
 from .linear import LinearClassifier, LinearRegressor
 from .regressor import PredictsDeviations
-from .second_order import SecondOrder, second_order_constraints
+from .second_order import SecondOrder
 
 
 @inherit_descriptions
@@ -94,8 +94,7 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     (array([-6.6]), array([1.3]))
     """
 
-    _parameter_constraints: dict = {
-        **second_order_constraints(LinearClassifier),
+    _own_constraints: dict = {
         "moderate": ["boolean", StrOptions({"auto"})],
         "shared_covariance": ["boolean"],
     }
@@ -301,8 +300,7 @@ class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
     (array([205.]), array([54.]))
     """
 
-    _parameter_constraints: dict = {
-        **second_order_constraints(LinearRegressor),
+    _own_constraints: dict = {
         "vovk": ["boolean"],
         "standardize_target": ["boolean"],
     }

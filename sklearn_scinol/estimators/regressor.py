@@ -50,8 +50,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
         ascending order: predictions then have a column for each, and do not cross.
     """
 
-    _parameter_constraints: dict = {
-        **OnlineEstimator._parameter_constraints,
+    _own_constraints: dict = {
         "loss": [StrOptions(set(REGRESSION))],
         "epsilon": [Interval(Real, 0, MAX_TARGET, closed="both")],
         "quantile": PROBABILITIES,

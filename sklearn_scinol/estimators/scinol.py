@@ -57,8 +57,7 @@ class _ScInOL(Additive):
        https://proceedings.mlr.press/v97/kempka19a.html
     """
 
-    _own_constraints = {
-        **Additive._additive_constraints,
+    _own_constraints: dict = {
         "algorithm": [StrOptions(set(_NAMES))],
         "initial_wealth": [Interval(Real, 0, 1e100, closed="right")],
         "moment_forgetting": [FORGETTING],
@@ -101,11 +100,7 @@ class ScInOLClassifier(_ScInOL, LinearClassifier):
     True
     """
 
-    _parameter_constraints: dict = {
-        **LinearClassifier._parameter_constraints,
-        **_ScInOL._own_constraints,
-        "loss": [StrOptions(with_bounded_slope(CLASSIFICATION))],
-    }
+    _own_constraints: dict = {"loss": [StrOptions(with_bounded_slope(CLASSIFICATION))]}
 
     def __init__(
         self,
@@ -184,11 +179,7 @@ class ScInOLRegressor(_ScInOL, LinearRegressor):
            [ 37.,  58., 140.]])
     """
 
-    _parameter_constraints: dict = {
-        **LinearRegressor._parameter_constraints,
-        **_ScInOL._own_constraints,
-        "loss": [StrOptions(with_bounded_slope(REGRESSION))],
-    }
+    _own_constraints: dict = {"loss": [StrOptions(with_bounded_slope(REGRESSION))]}
 
     def __init__(
         self,

@@ -66,7 +66,7 @@ class SecondOrder:
     coef_covariance_
     """
 
-    _own_constraints = {
+    _own_constraints: dict = {
         "prior_scale": [VARIANCES],
         "forgetting": [FORGETTING],
         "random_features": [Interval(Integral, 0, None, closed="left"), None],
@@ -166,9 +166,3 @@ class SecondOrder:
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
                 "its weights are of random features: fit with `random_features=None`."
             )
-
-
-def second_order_constraints(linear):
-    """Return the constraints of parameters; weights are not averaged."""
-    constraints = linear._parameter_constraints | SecondOrder._own_constraints
-    return {name: allowed for name, allowed in constraints.items() if name != "average"}

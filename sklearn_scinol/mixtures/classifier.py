@@ -94,11 +94,6 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     array([0.999, 0.001])
     """
 
-    _parameter_constraints: dict = {
-        **OnlineClassifier._parameter_constraints,
-        **MixtureEstimator._own_constraints,
-    }
-
     def __init__(
         self,
         estimators: list[tuple[str, Any]] | None = None,

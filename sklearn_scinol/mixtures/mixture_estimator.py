@@ -109,7 +109,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     named_estimators_
     """
 
-    _own_constraints = {
+    _own_constraints: dict = {
         "estimators": [list, None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
         "exclude": [list, tuple],

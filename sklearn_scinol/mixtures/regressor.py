@@ -84,11 +84,6 @@ class HedgeRegressor(PredictsDeviations, MixtureEstimator, OnlineRegressor):
     mixture loses 47.2
     """
 
-    _parameter_constraints: dict = {
-        **OnlineRegressor._parameter_constraints,
-        **MixtureEstimator._own_constraints,
-    }
-
     def __init__(
         self,
         estimators: list[tuple[str, Any]] | None = None,
