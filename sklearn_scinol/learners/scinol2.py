@@ -9,6 +9,9 @@ from .._portable import MAX_WEALTH, TINY, larger, smaller, squared_scale
 from .bases.betting import bet_and_stake
 from .bases.scale_invariant import gradient_invariants, maximum_invariants
 
+#: Relative error of a sum, for each of its terms.
+RELATIVE_ERROR = 2.0**-52
+
 #: Number of first rows that may raise `M`: later, S^2 is what matters.
 WIDENING_ROWS = 300
 
@@ -101,19 +104,29 @@ class ScInOL2(NamedTuple):
         return s.M[i]
 
     def regret_bound(self, s, shared, u, t, first):
-        """Theorems 3.2 and G.2 after `t` rows, coordinate by coordinate."""
+        """The smaller of :meth:`linear_regret` and Theorems 3.2 and G.2.
+
+        These limit it for any data.
+        """
+        limit = self.limit_of_regret(s, u, first)
+        return np.where(s.M > 0, np.fmin(self.linear_regret(s, u, t), limit), 0.0)
+
+    def limit_of_regret(self, s, u, first):
+        """Theorems 3.2 and G.2, coordinate by coordinate."""
         S_hat = np.sqrt(squared_scale(s, ..., 0.0))
         a = np.abs(u) * S_hat
         growth = 2 * np.log(S_hat / larger(first, TINY))
         logarithm = np.log(3 * larger(a, TINY)) - np.log(self.initial_wealth) + growth
-        return np.where(s.M > 0, self.initial_wealth + 2 * a * (logarithm - 1), 0.0)
+        return self.initial_wealth + 2 * a * (logarithm - 1)
 
-    def linear_regret(self, s, u):
+    def linear_regret(self, s, u, t):
         """Regret against `u` on linear losses, whose slopes are the derivatives seen.
 
-        That on convex losses is at most this, which is at most :meth:`regret_bound`.
+        That on convex losses is at most this. Rounding in `t` rows is added.
         """
-        return self.initial_wealth - s.eta + s.G * u
+        largest = np.abs(u) * (s.M + np.sqrt(t * s.S2))  # also of a rounded slope
+        rounding = t * RELATIVE_ERROR * (self.initial_wealth + s.eta + largest)
+        return self.initial_wealth - s.eta + s.G * u + rounding
 
     def cost_of_wealth(self, s, added, t):
         """Return the added wealth: it can be lost, and what it won is left out."""

@@ -145,5 +145,5 @@ class BettingPool(SharedWeights, LinearModel):
     def bound_against(self, weights):
         """Bound the regret against a pool of fixed weights of the features."""
         own = weights - self._first_weights
-        regret = self.learner.linear_regret(self.state(), own).sum()
+        regret = self.learner.linear_regret(self.state(), own, self.t).sum()
         return float(regret) * (self.weight_scale.unit or 1.0)

@@ -304,7 +304,7 @@ class ScInOL:
                 squares = sum(
                     (g[k] * x_t) ** 2 for g, x_t in zip(gradients, x, strict=True)
                 )
-                total += self.bound(
+                limit = self.bound(
                     u[i][k],
                     math.sqrt(squares + self.M[i] ** 2),
                     nonzero[0],
@@ -312,7 +312,12 @@ class ScInOL:
                     self.epsilon * self.start,
                     self.epsilon * (self.unit - self.start),
                 )
+                total += min(limit, self.linear_regret(u[i][k], i, k, len(trials)))
         return total
+
+    def linear_regret(self, u, i, k, n_trials):
+        """Regret on the losses' tangents, in one coordinate and output; or infinity."""
+        return INFINITY
 
 
 class ScInOL1(ScInOL):
@@ -421,6 +426,9 @@ class ScInOL2(ScInOL):
             + added
             + 2.0 * u * root * (math.log(3.0 * u * root**3 / epsilon / x_tau**2) - 1.0)
         )
+
+    def linear_regret(self, u, i, k, n_trials):
+        return self.epsilon * self.unit - self.eta[i][k] + self.G[i][k] * u
 
 
 class MirrorDescent:
