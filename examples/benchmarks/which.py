@@ -319,7 +319,7 @@ def measure(name, rows):
 
 
 def line(kind, size, sets_or_loss, *cells):
-    return f"{kind:<12}{size:>7}{sets_or_loss:>9}" + "".join(f"{c:>20}" for c in cells)
+    return f"{kind:<12}{size:>8}{sets_or_loss:>9}" + "".join(f"{c:>20}" for c in cells)
 
 
 def print_data_set(rows, of_sgd, c, of_ours):
