@@ -26,8 +26,11 @@ RECOMMENDATION = " For supervised learning, you might want to consider"
 # Python's message for a string that is not a number.
 NOT_A_NUMBER = "could not convert string to float"
 
-# Beginnings of messages of Python and NumPy for dates among numbers.
-NOT_DATES = r"float\(\) argument must be|The DType .* could not be promoted"
+# Beginnings of messages of Python, NumPy and this package for dates among numbers.
+NOT_DATES = (
+    r"float\(\) argument must be|The DType .* could not be promoted|"
+    r"\w+ takes numbers, not dates"
+)
 
 
 def is_fitted(estimator):
@@ -120,6 +123,8 @@ def without_names(estimator):
 def add_advice(X, name):
     """Add advice to errors of scikit-learn's validation of `X`, for a class `name`."""
     try:
+        if _has_dates(X):  # which NumPy converts, if all columns are dates
+            raise TypeError(f"{name} takes numbers, not dates")
         with np.errstate(all="ignore"):  # of its sum
             yield
     except OverflowError:  # of Python integers
@@ -133,6 +138,17 @@ def add_advice(X, name):
         if message := _with_advice(str(error), X):
             error.args = (message,)
         raise
+
+
+def _has_dates(X):
+    """Whether an array, or a column of a frame, has the type of dates or times."""
+    types = getattr(X, "dtypes", None)
+    types = [getattr(X, "dtype", None)] if types is None else types
+    return any(
+        getattr(each, "kind", None) in ("M", "m")
+        or (hasattr(each, "is_temporal") and each.is_temporal())  # of polars
+        for each in types
+    )
 
 
 def _with_advice(message, X):

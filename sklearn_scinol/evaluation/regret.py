@@ -131,7 +131,7 @@ def regret_curve(
     >>> bool((result.regret <= result.bound).all())
     True
     >>> round(result.regret[-1]), round(result.bound[-1])
-    (-176, 31)
+    (-176, -81)
 
     The best model of bounded weights, and the price of not tuning:
 
@@ -141,7 +141,7 @@ def regret_curve(
     ...     ScInOLClassifier(center=False), [(X, y)], comparator=best, classes=[0, 1]
     ... )
     >>> round(result.regret[-1]), round(result.tuned_bound[-1]), round(result.bound[-1])
-    (98, 112, 1359)
+    (98, 112, 202)
     """
     if comparator is None:
         stream = list(stream)

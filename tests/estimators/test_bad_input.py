@@ -6,6 +6,7 @@ ours stands in for, so that they follow the version installed.
 
 import pickle
 import re
+from contextlib import suppress
 from itertools import count, product
 from typing import NamedTuple
 
@@ -450,8 +451,14 @@ def test_columns_of_dates_are_named(estimator):
     advice = re.escape(
         "To encode the columns of dates, ['when'], begin a pipeline with"
     )
-    with pytest.raises(TypeError, match=advice):
-        estimator().fit(pd.DataFrame({"a": 1.0, "when": dates}), np.arange(12) % 2)
+    frames = [pd.DataFrame({"a": 1.0, "when": dates}), pd.DataFrame({"when": dates})]
+    with suppress(ImportError):
+        import polars as pl
+
+        frames += [pl.DataFrame({"a": [1.0] * 12, "when": dates.to_numpy()})]
+    for frame in frames:
+        with pytest.raises(TypeError, match=advice):
+            estimator().fit(frame, np.arange(12) % 2)
 
 
 @pytest.mark.parametrize(
