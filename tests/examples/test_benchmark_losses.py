@@ -448,7 +448,7 @@ def test_regret_certificate(load, run, monkeypatch, figures):
     lines = re.findall(r"^ +(?:1|none)  ScInOL[12] +(.*)$", out, re.M)
     assert len(lines) == 4
     for line in lines:
-        loss, best, regret, bound, tuned = map(number, line.split())
+        loss, best, regret, bound, _ = map(number, line.split())
         assert regret == pytest.approx(loss - best, abs=0.11)
         assert regret < bound
     assert (figures / "regret_certificate.png").exists()
