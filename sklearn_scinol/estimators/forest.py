@@ -209,7 +209,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     """
 
     _own_constraints: dict = {"dirichlet": DIRICHLET}
-    loss = "log_loss"
+    _fixed_parameters = {"loss": "log_loss"}
     _lighter = "ScInOLClassifier"
 
     def __init__(
@@ -283,7 +283,7 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     1.0
     """
 
-    loss = "squared_error"
+    _fixed_parameters = {"loss": "squared_error"}
     _lighter = "ScInOLRegressor"
 
     def __init__(
@@ -354,7 +354,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     1.00
     """
 
-    loss = "log_loss"
+    _fixed_parameters = {"loss": "log_loss"}
 
     def __init__(
         self,
@@ -415,7 +415,7 @@ class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
     1.0
     """
 
-    loss = "squared_error"
+    _fixed_parameters = {"loss": "squared_error"}
 
     def __init__(
         self,

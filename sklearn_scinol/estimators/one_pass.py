@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
 from sklearn.utils._param_validation import Interval
 
 from .._docstrings import described_as
-from .._typing import MatrixLike, RandomState, SampleWeight
+from .._typing import MatrixLike, SampleWeight
 from ..models.separate import SeparateModels
 from .online_estimator import OnlineEstimator
 
 COUNT = Interval(Integral, 1, None, closed="left")
 
 
+class OnePass(NamedTuple):
+    """Parameters of `fit` that learns rows once, in order."""
+
+    max_iter: int = 1
+    tol: float | None = None
+    early_stopping: bool = False
+    shuffle: bool = False
+    random_state: int | None = None
+    warm_start: bool = False
+    verbose: int = 0
+
+
 class OnePassMixin:
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
-    # Values of what are parameters of other estimators.
-    max_iter, tol, early_stopping = 1, None, False
-    shuffle, warm_start, verbose = False, False, 0
-    random_state: RandomState = None
+    _schedule = OnePass()
 
     # To be defined by subclasses.
 
@@ -40,6 +49,16 @@ class OnePassMixin:
         models = [self._make_model(n_features, 1, loss) for _ in range(n_labels)]
         features = models[0].features
         return SeparateModels(loss, *sizes, models=models, features=features)
+
+    # Parameters of other estimators that have one value here.
+    _fixed_parameters: dict = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self._fixed_parameters:
+            return self._fixed_parameters[name]
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}"
+        )
 
     @described_as(OnlineEstimator.fit)
     def fit(
