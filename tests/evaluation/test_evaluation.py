@@ -953,7 +953,8 @@ def test_alarms_close_together_are_a_band(pyplot):
     lines = [line.get_xdata()[0] for line in display.alarm_lines_]
     assert lines == [100, 600, 610, 990]
     (band,) = display.alarm_bands_
-    assert (band.get_x(), band.get_x() + band.get_width()) == (300, 340)
+    extents = band.get_extents().transformed(display.ax_.transData.inverted())
+    assert extents.intervalx == pytest.approx([300, 340])
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == ["Alarms close together", "Alarm: rise of the losses"]
     display.plot(alarms=False)

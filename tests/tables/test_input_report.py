@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sklearn_scinol import ScInOLClassifier, config_context
+from sklearn_scinol import ScInOLClassifier
 from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.merging import merge_models
 from sklearn_scinol.persistence import load, save
@@ -54,33 +54,31 @@ def _naive(rows, n_named, start=0):
     }
 
 
-def _learned(rows, size, engine="numba", **options):
+def _learned(rows, size, **options):
     options = {
         "n_named": 8,
         "kinds": {"code": "category", "late": "category"},
     } | options
     encoder = TableEncoder(**options)
-    with config_context(engine=engine):
-        for i in range(0, len(rows), size):
-            encoder.partial_fit(rows[i : i + size])
+    for i in range(0, len(rows), size):
+        encoder.partial_fit(rows[i : i + size])
     return encoder
 
 
-def _model(rows, engine="numba"):
+def _model(rows):
     """Learn rows one by one, after the first."""
     model = make_online_pipeline(TableEncoder(n_named=8), ScInOLClassifier())
-    with config_context(engine=engine):
-        model.partial_fit(rows[:1], [0], classes=[0, 1])
-        learner = model.row_by_row()
-        for i, row in enumerate(rows[1:]):
-            learner.learn_one(row, i % 2)
+    model.partial_fit(rows[:1], [0], classes=[0, 1])
+    learner = model.row_by_row()
+    for i, row in enumerate(rows[1:]):
+        learner.learn_one(row, i % 2)
     return model
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_report_has_the_shares_of_a_slow_count(engine):
     rows = _rows(2500)
-    report = _learned(rows, 700, engine).input_report_
+    report = _learned(rows, 700).input_report_
     for start, end in (0, ""), (1024, "_lately"):
         for name, shares in _naive(rows, 8, start).items():
             keys = "missing", "unseen", "out_of_range", "changed_type"
@@ -91,17 +89,17 @@ def test_report_has_the_shares_of_a_slow_count(engine):
     assert pd.DataFrame(report).shape == (8, 5)
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_chunks_and_single_rows_change_nothing(engine):
     rows = _rows(1200)
     kinds = {"kinds": None}
-    whole = _learned(rows[:1], 1, engine, **kinds).partial_fit(rows[1:])
+    whole = _learned(rows[:1], 1, **kinds).partial_fit(rows[1:])
     expected = whole.input_report_
-    encoder = _learned(rows[:1], 1, engine, **kinds)
+    encoder = _learned(rows[:1], 1, **kinds)
     for part in np.array_split(np.arange(1, len(rows)), 37):
         encoder.partial_fit([rows[i] for i in part])
     assert encoder.input_report_ == expected
-    assert _model(rows, engine).input_report_ == expected
+    assert _model(rows).input_report_ == expected
 
 
 def test_predictions_and_failed_calls_change_nothing():
@@ -133,20 +131,19 @@ def test_saving_and_merging_keep_counts(tmp_path):
         assert of_column["missing_lately"] == 0.0
 
 
-@pytest.mark.parametrize("engine", ["numpy", "numba"])
+@pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_flags_are_what_each_row_would_count(engine):
     rows = _rows(700)
-    encoder = _learned(rows[:500], 500, engine)
+    encoder = _learned(rows[:500], 500)
     before = encoder.input_report_
-    with config_context(engine=engine):
-        flags = encoder.input_flags(rows[500:])
-        assert encoder.input_report_ == before
-        for i in range(500, 700, 7):
-            after = deepcopy(encoder).partial_fit(rows[i : i + 1]).input_report_
-            for name, of_column in flags.items():
-                for measure, of_rows in of_column.items():
-                    n_more = after[name][measure] * 501 - before[name][measure] * 500
-                    assert round(n_more) == of_rows[i - 500], (i, name, measure)
+    flags = encoder.input_flags(rows[500:])
+    assert encoder.input_report_ == before
+    for i in range(500, 700, 7):
+        after = deepcopy(encoder).partial_fit(rows[i : i + 1]).input_report_
+        for name, of_column in flags.items():
+            for measure, of_rows in of_column.items():
+                n_more = after[name][measure] * 501 - before[name][measure] * 500
+                assert round(n_more) == of_rows[i - 500], (i, name, measure)
 
 
 def test_flags_raise_alarms():
