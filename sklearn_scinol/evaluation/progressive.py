@@ -343,8 +343,9 @@ def _progress_bar(progress):
 
         def update(self, n=1):
             pause, self.stopped = stopped() - self.stopped, stopped()
-            self.start_t += pause
-            self.last_print_t += pause
+            if not self.disable:  # as by TQDM_DISABLE
+                self.start_t += pause
+                self.last_print_t += pause
             return super().update(n)
 
     return LearningBar(unit=" rows", unit_scale=True, delay=1)

@@ -1,6 +1,7 @@
 """Progressive validation: exact, on every kind of stream, for every kind of metric."""
 
 import sys
+from functools import partialmethod
 
 import numpy as np
 import pytest
@@ -663,6 +664,16 @@ def test_progress_bar_leaves_compiling_out(monkeypatch):
     bar.update(5)
     bar.close()
     assert bar.start_t - before[0] == pytest.approx(100.0, abs=1.0)
+
+
+def test_bar_that_is_disabled(capsys, monkeypatch):
+    """As all are by the environment variable TQDM_DISABLE."""
+    tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
+    disabled = partialmethod(tqdm.tqdm.__init__, disable=True)
+    monkeypatch.setattr(tqdm.tqdm, "__init__", disabled)
+    X, y = classification()
+    progressive_validation(ScInOLClassifier(), chunks(X, y), classes=[0, 1])
+    assert capsys.readouterr() == ("", "")
 
 
 def test_no_bar_without_tqdm(capsys, monkeypatch):
