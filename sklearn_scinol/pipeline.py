@@ -738,7 +738,12 @@ def make_online_pipeline(
     ----------
     *steps : estimators
         The steps in order.
-    memory, transform_input, verbose : see :class:`OnlinePipeline`
+    memory : str or object with the joblib.Memory interface, default=None
+        See :class:`OnlinePipeline`.
+    transform_input : list of str, default=None
+        See :class:`OnlinePipeline`.
+    verbose : bool, default=False
+        See :class:`OnlinePipeline`.
 
     Returns
     -------

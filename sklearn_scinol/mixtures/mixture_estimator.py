@@ -510,10 +510,9 @@ class MixtureEstimator(Additive, _BaseComposition):
             How often the expert changes in the sequence; with several outputs that are
             numbers, in the sequence of each. With 0 the bound is that against the best
             expert.
-        pool : array-like of shape (1 + n_experts,) or (n_labels, 1 + n_experts), \
-                default=None
-            Weights of the mean of the experts and of each expert, as in `pool_coef_`;
-            0 for experts that are in the mean only.
+        pool : array-like of shape (..., 1 + n_experts), default=None
+            Weights of the mean of the experts and of each expert, of each label if
+            rows have several, as in `pool_coef_`; 0 for experts in the mean only.
 
         Returns
         -------
