@@ -11,12 +11,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
-from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import check_is_fitted
 
 from .._files import check_regular_file
 from .._optional import import_optional
+from .._validation import is_fitted
 from ..preprocessing import TableEncoder
 from ..streams import read_table
 from ..streams.columns import LateType
@@ -290,15 +289,6 @@ def load_with_progress(path):
     if not is_fitted(model):
         raise ValueError(f"The model of {path} has not learned anything.")
     return model, progress
-
-
-def is_fitted(model):
-    """Whether a model has learned anything."""
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
 
 
 def encoder_of(model):

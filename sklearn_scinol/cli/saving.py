@@ -16,13 +16,13 @@ from time import perf_counter
 from typing import NamedTuple
 
 from .._invariants import is_count
+from .._validation import is_fitted
 from ..streams.files import find_files
 from ..streams.rows import BadRow, Position
 from .common import (
     COLUMN_ROLES,
     STDIN,
     describe_error,
-    is_fitted,
     load_with_progress,
     names_of,
     print_line,

@@ -289,7 +289,7 @@ class TableEncoder(TableTransformer):
     def input_report_(self) -> dict[str, dict[str, float]]:
         """Shares of missing, unseen, out-of-range and changed values, by column."""
         check_is_fitted(self)
-        return self._encoding.counts.report(self._encoding.names_counted)
+        return self._encoding.counts.report(self._encoding.counted)
 
     @reads
     def input_flags(self, X: TableLike) -> dict[str, dict[str, NDArray[np.bool_]]]:
@@ -315,14 +315,13 @@ class TableEncoder(TableTransformer):
             If the rows are not valid.
         """
         check_is_fitted(self)
-        encoding, rows = self._encoding, self._read(X, reset=False)
-        if rows.new_kinds:
-            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        rows = self._read(X, reset=False)
+        encoding = self._encoding_of(rows)
         stacked = encoding.stack(rows.columns)
         flags = encoding.input_flags(get_engine(current_engine()), stacked)
         return {
             name: dict(zip(MEASURES, flags[:, :, j], strict=True))
-            for j, name in enumerate(encoding.names_counted)
+            for name, j in encoding.counted.items()
         }
 
     # How it is done.

@@ -225,10 +225,14 @@ class TableTransformer(TableReader):
                 self._option("smooth"),
             )
 
+    def _encoding_of(self, rows):
+        """Return the encoding, with kinds that these rows are the first to tell."""
+        if not rows.new_kinds:
+            return self._encoding
+        return self._encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+
     def _encode(self, engine, rows, learns):
-        encoding = self._encoding
-        if rows.new_kinds:
-            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        encoding = self._encoding_of(rows)
         if rows.new_kinds and learns:
             self._encoding, self.kinds_ = encoding, self.kinds_ | rows.new_kinds
         stacked, n = encoding.stack(rows.columns), len(rows)
@@ -256,9 +260,7 @@ class TableTransformer(TableReader):
     def _learn_targets(self, engine, rows):
         if self._dense is None:
             return
-        encoding = self._encoding
-        if rows.new_kinds:
-            encoding = encoding.with_kinds(rows.new_kinds, self.n_samples_seen_)
+        encoding = self._encoding_of(rows)
         stacked = encoding.stack(rows.columns)
         groups = encoding.encode_groups(engine, stacked, learns=False)
         self._dense.learn_targets(engine, encoding, stacked, groups, rows.targets)

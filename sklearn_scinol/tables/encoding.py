@@ -64,8 +64,8 @@ class Encoding(Part):
         The column for missing values of each late column.
     value_columns : ndarray of int
         The columns of the values of all groups, one after the other.
-    names_counted : list of str
-        Columns of the table, in the order of `counts`, an :class:`InputCounts`.
+    counted : dict of int
+        Places of the columns of the table in `counts`, an :class:`InputCounts`.
     """
 
     def __init__(self, kinds, interactions, n_hashed, n_named, n_samples, n_quantiles):
@@ -85,8 +85,8 @@ class Encoding(Part):
         self.n_named_columns = start + self.room * len(self.late)
         self.hashed = HashedColumns(n_hashed)
         early = [name for group in self.groups for name in group.names]
-        self.names_counted = [*early, *self.late]
-        self.counts = InputCounts(len(self.names_counted))
+        self.counted = {name: j for j, name in enumerate([*early, *self.late])}
+        self.counts = InputCounts(len(self.counted))
         self._group_late(0)
 
     def _room_of_any_kind(self):
@@ -194,13 +194,13 @@ class Encoding(Part):
                 self._count(group, columns, encoded[-1].codes, n_before)
         return encoded
 
-    def counted(self, group):
+    def places_in_counts(self, group):
         """Return the places of a group's columns in the counts."""
-        return [self.names_counted.index(name) for name in group.names]
+        return [self.counted[name] for name in group.names]
 
     def _count(self, group, columns, codes, n_before):
         """Count what is missing, new or out of range in rows that were learned."""
-        places, counts = np.array(self.counted(group)), self.counts
+        places, counts = np.array(self.places_in_counts(group)), self.counts
         counts.add(MISSING, places, columns.is_missing)
         if type(group) is Numbers:
             counts.add_numbers(places, columns.values)
@@ -214,10 +214,10 @@ class Encoding(Part):
     def input_flags(self, engine, stacked):
         """Return what `counts` would count of each row if it came next, by measure."""
         n_rows = len(stacked[0].is_missing)
-        flags = np.zeros((len(MEASURES), n_rows, len(self.names_counted)), bool)
+        flags = np.zeros((len(MEASURES), n_rows, len(self.counted)), bool)
         groups = self.encode_groups(engine, stacked, learns=False)
         for group, columns, encoded in zip(self.groups, stacked, groups, strict=True):
-            places, counts = self.counted(group), self.counts
+            places, counts = self.places_in_counts(group), self.counts
             flags[MISSING][:, places] = columns.is_missing
             if type(group) is Numbers:
                 is_out = counts.is_out_of_range(places, columns.values)
@@ -228,7 +228,7 @@ class Encoding(Part):
                 slots = encoded.codes - group.starts() - 1
                 flags[UNSEEN][:, places] = slots >= group.vocabulary.slots.n_used
                 for each in encoded.hashed:
-                    place = self.names_counted.index(each.column)
+                    place = self.counted[each.column]
                     flags[UNSEEN][each.rows, place] = self.hashed.are_new(each.keys)
         return flags
 
@@ -301,7 +301,7 @@ class Encoding(Part):
                 if (name := hashed[source].column) is not None:
                     flags = np.zeros((n_rows, 1), bool)
                     flags[rows[new[sources == source]]] = True
-                    place = [self.names_counted.index(name)]
+                    place = [self.counted[name]]
                     self.counts.add(UNSEEN, place, flags)
         indptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
@@ -416,7 +416,7 @@ class Encoding(Part):
             yield f"{name} has its places", places
         yield from same_structure(self.hashed, fresh.hashed, "the hashed columns")
         yield from same_structure(self.counts, fresh.counts, "the counts of inputs")
-        yield "columns are counted", self.names_counted == fresh.names_counted
+        yield "columns are counted", self.counted == fresh.counted
         for together in self.interactions:
             yield "combined columns exist", first[0].keys() >= {*together}
 

@@ -126,8 +126,8 @@ class InputCounts(Part):
                 continue
             self.counts[::2, measure, column] += 1
 
-    def report(self, names):
-        """Return shares by the names of columns: a dict of dicts."""
+    def report(self, places):
+        """Return shares by the names of columns, whose places are given by name."""
         block, *recent = self._latest()
         n_recent = self.n_rows - max(self.start, BLOCK * (block - 1))
         shares = {
@@ -140,7 +140,7 @@ class InputCounts(Part):
                 for end, values in shares.items()
                 for k, key in enumerate(MEASURES)
             }
-            for j, name in enumerate(names)
+            for name, j in places.items()
         }
 
     @classmethod

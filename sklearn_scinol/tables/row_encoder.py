@@ -75,7 +75,9 @@ class RowEncoder:
         self._hashed, self._n_named = encoding.hashed, encoding.n_named_columns
         self.n_columns = encoding.n_columns
         self._parts = [
-            PARTS[type(each)](each, engine, encoding.counts, encoding.counted(each))
+            PARTS[type(each)](
+                each, engine, encoding.counts, encoding.places_in_counts(each)
+            )
             for each in encoding.groups
         ]
         self._arrays = [array for part in self._parts for array in part.changed]
