@@ -40,7 +40,7 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.evaluation import best_comparator
 
-# Of a folder: classification, then regression.
+# Data sets of the folder: classification, then regression.
 CHOSEN = "breast_cancer_wisconsin", "elec2", "ionosphere", "german_numer"
 CHOSEN += "abalone", "cal_housing", "cpusmall", "housing"
 

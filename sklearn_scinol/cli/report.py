@@ -36,7 +36,7 @@ LINE_OF_COLUMN = "{:26}{:>14}{:>14}{:>14}{:>14}".format
 
 
 class Report:
-    """What a command has read, and how long that and its work took.
+    """Record of what a command has read, and how long that and its work took.
 
     Parameters
     ----------

@@ -16,6 +16,6 @@ def stopped():
 
 
 def turn_back(time):
-    """Let the clock show a :func:`learning_time` again."""
+    """Turn the clock back to an earlier :func:`learning_time`."""
     global _stopped
     _stopped = perf_counter() - time

@@ -5,7 +5,7 @@ import numpy as np
 from .._invariants import same_structure
 from .._state import Part
 
-#: What is counted, each against what was known before the row.
+#: Names of the counted events, each relative to what was known before the row.
 MEASURES = "missing", "unseen", "out_of_range", "changed_type"
 MISSING, UNSEEN, OUT_OF_RANGE, CHANGED_TYPE = range(4)
 

@@ -256,7 +256,7 @@ def test_killed_under_load(tmp_path):
 
 
 def test_retries(service):
-    """The same row or label again is the same; another one is refused."""
+    """A key may come again with the same row or label, and not with another one."""
     rows, labels = payments(4)
     with running(service) as send:
         for k in 0, 1, 0:

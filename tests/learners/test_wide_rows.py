@@ -52,7 +52,7 @@ def test_narrow_rows_are_as_published(is_narrow, engine, monkeypatch):
 
 
 def test_one_hot_columns_are_not_wide(engine, monkeypatch):
-    """Of many columns that are nearly always 0, few matter in a row."""
+    """Rows of many columns that are nearly always 0 are not wide."""
     rng = np.random.default_rng(0)
     levels, y = rng.integers(50, size=(100, 10)), rng.integers(2, size=100)
     X = np.eye(50)[levels].reshape(100, -1)

@@ -68,7 +68,7 @@ WEIGHTS = {
 
 
 def take_turns(rng, p, y):
-    """Let the experts be right by turns, in runs of rows."""
+    """Make predictions in which experts are right by turns, in runs of rows."""
     n, n_experts, n_classes = p.shape
     run = rng.choice([1, 3, 20])
     is_right = np.arange(n)[:, np.newaxis] // run % n_experts == np.arange(n_experts)
@@ -226,7 +226,7 @@ def test_bad_pools():
 
 
 def test_without_bound():
-    """Of merged mixtures, and of rows that came before the pool last changed."""
+    """Merged mixtures have no bound, nor those whose pool learned late labels."""
     parts = [learned(HedgeClassifier([("a", ScInOLClassifier())])) for _ in range(2)]
     with pytest.raises(AttributeError, match="merged from"):
         merge_models(parts).regret_bound(pool=[1.0, 0.0])

@@ -167,7 +167,7 @@ def from_second_order():
 
 
 def from_fit():
-    """Of how many rows data sets are at most."""
+    """Maximum number of rows of a data set."""
     yield 5_000
 
 

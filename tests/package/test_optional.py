@@ -1,4 +1,4 @@
-"""What is said where an optional package is missing, and what installs all of them."""
+"""Errors where an optional package is missing, and the line that installs all."""
 
 import ast
 import re

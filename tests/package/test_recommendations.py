@@ -1,4 +1,4 @@
-"""What `which_estimator.md` recommends is what `which.py` measured to be good."""
+"""Recommendations of `which_estimator.md` agree with what `which.py` measured."""
 
 import json
 import re
