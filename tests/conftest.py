@@ -26,7 +26,7 @@ from support.registry import ENGINES, THOROUGH  # noqa: E402
 from support.scripts import EXAMPLES  # noqa: E402
 
 #: Tests of what users run by themselves.
-SLOW_FOLDERS = {"examples", "papers", "site"}
+SLOW_FOLDERS = {"examples", "site"}
 
 #: Cases of a test that are run, where no mark says how many, unless all are.
 N_CASES = 8

@@ -10,19 +10,16 @@ import csv
 import hashlib
 import json
 import os
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from interface import show_progress
 from joblib import delayed
 
 import sklearn_scinol
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.learners import ScInOL1, ScInOL2
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
-from interface import show_progress
 
 # %%
 # Methods
@@ -154,7 +151,7 @@ def write_csv(path, columns, rows):
 def add_options(parser):
     """Add the options that both experiments share."""
     parser.add_argument(
-        "--output",
+        "--output-dir",
         type=Path,
         default=Path("build", "papers"),
         metavar="FOLDER",

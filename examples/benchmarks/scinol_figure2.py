@@ -24,7 +24,7 @@ Bank on OpenML (1461) is an older form with other columns. OpenML does not say w
 rows of Madelon and Shuttle are the official test sets, so a third of the rows is used.
 To read the data from files instead::
 
-    python examples/papers/scinol_figure2.py --data-dir FOLDER
+    python examples/benchmarks/scinol_figure2.py --data-dir FOLDER
 
 The folder has these files in CSV format, compressed or not, with a header and a column
 "target": ``bank_additional_full.csv``, ``census_income_kdd.csv`` and ``covtype.csv``
@@ -455,7 +455,7 @@ def run(name, data, epochs, repetitions, folder, parallel):
 
 def run_all(readers, arguments):
     """Run all data sets; skip those that cannot be read."""
-    folder = folder_of_cells(arguments.output)
+    folder = folder_of_cells(arguments.output_dir)
     results = []
     with Parallel(n_jobs=arguments.n_jobs, **ONE_BY_ONE) as parallel:
         for name, read in readers.items():
@@ -683,7 +683,7 @@ def parse(argv):
 @gives_status
 def main(argv=None):
     arguments = parse(argv)
-    numbers = arguments.output / "scinol_figure2.csv"
+    numbers = arguments.output_dir / "scinol_figure2.csv"
     if arguments.data_dir is None:
         readers = published_data_sets()
     else:
@@ -704,7 +704,7 @@ def main(argv=None):
         print(fill(sentence, width=83))
     print(f"Wrote {numbers}")
     for what, name in (("loss", "scinol_figure2"), ("accuracy", "scinol_figure4")):
-        path = arguments.output / f"{name}.png"
+        path = arguments.output_dir / f"{name}.png"
         draw(results, what).savefig(path, dpi=150, bbox_inches="tight")
         print(f"Wrote {path}")
 

@@ -19,8 +19,6 @@ from support.scripts import EXAMPLES
 from sklearn_scinol import ScInOLClassifier, config_context
 from sklearn_scinol.baselines import BaselineClassifier
 
-PAPERS = EXAMPLES / "papers"
-
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
@@ -30,8 +28,7 @@ def load(monkeypatch):
     import matplotlib.pyplot as plt
 
     plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(PAPERS.parent / "benchmarks")
-    monkeypatch.syspath_prepend(PAPERS)
+    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
     # Bars appear after a while, which would make what is printed a matter of time.
     cells = importlib.import_module("cells")
     monkeypatch.setattr(cells, "show_progress", lambda iterable, _: iterable)
@@ -87,7 +84,7 @@ def call(tmp_path, capsys):
     def call(module, *options):
         output = tmp_path / "output"
         status = module.main(
-            ["--output", str(output), "--n-jobs", "1", *map(str, options)]
+            ["--output-dir", str(output), "--n-jobs", "1", *map(str, options)]
         )
         return status, *capsys.readouterr()
 

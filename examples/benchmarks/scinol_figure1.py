@@ -20,7 +20,7 @@ The authors published their series. A file of these series, with the column "t" 
 others such as "NAG (0.1)", "Orabona (1.0)" and "ScInOL_2", is drawn next to ours, and
 compared::
 
-    python examples/papers/scinol_figure1.py --authors FILE
+    python examples/benchmarks/scinol_figure1.py --authors FILE
 
 Differences are given in standard errors of the difference of two means of 10 runs. The
 standard deviation of a run is estimated from further training sets, since 10 are too
@@ -400,7 +400,7 @@ def main(argv=None):
     if arguments.deviation_runs < 2:
         raise InputError("A deviation needs two runs at least.")
     authors = arguments.authors and read_authors(arguments.authors, after)
-    folder = folder_of_cells(arguments.output)
+    folder = folder_of_cells(arguments.output_dir)
     with Parallel(n_jobs=arguments.n_jobs, **ONE_BY_ONE) as parallel:
         ours = run_all(range(n_runs), after, folder, parallel, "runs")
         if authors:
@@ -412,14 +412,14 @@ def main(argv=None):
                 "runs for the deviation",
             )
             distances = standard_errors(ours, authors, further, n_runs, after)
-    numbers = arguments.output / "scinol_figure1.csv"
+    numbers = arguments.output_dir / "scinol_figure1.csv"
     write_numbers(numbers, ours, authors, after)
 
     print(table_of_losses(ours, authors, after))
     if distances:
         print(table_of_differences(distances))
         print(fill(count_of_differences(distances), width=83))
-    path = arguments.output / "scinol_figure1.png"
+    path = arguments.output_dir / "scinol_figure1.png"
     figure = draw(ours, authors, after)
     figure.savefig(path, dpi=150, bbox_inches="tight")
     plt.close(figure)
