@@ -1,210 +1,213 @@
-"""Ten tasks of a first hour, each with a smaller loss than the scaled SGD before."""
+"""Ten scripts of a first hour: each takes what the flowchart says, and beats SGD."""
+
+import importlib.util
+import re
+import runpy
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_classification, make_regression
-from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from support import ROOT
 
-from sklearn_scinol import (
-    OnlineConformalRegressor,
-    OnlineNewtonClassifier,
-    OnlineNewtonRegressor,
-    ScInOLClassifier,
-)
-from sklearn_scinol.evaluation import LossMonitor, progressive_validation
-from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol import OnlineNewtonClassifier, config_context
+from sklearn_scinol.evaluation import progressive_validation
 
-#: Factors by which the units of features differ.
-UNITS = 10.0 ** np.arange(-2, 3)
+SCRIPTS = ROOT / "tests" / "examples" / "first_hour"
+
+#: Answers to the questions of the flowchart, in its order, as far as one is asked.
+ANSWERS = {
+    "replace_sgd": ["no", "no", "yes", "no"],  # sparse
+    "text": ["no", "no", "yes", "no"],  # sparse: the text is hashed already
+    "twenty_classes": ["no", "no", "no"],
+    "intervals": ["no", "yes", "no"],
+    "embeddings": ["no", "no", "no"],
+    "raw_csv": ["yes", "no", "no"],
+    "drift": ["no", "no", "yes", "yes"],
+    "late_labels": ["no", "no", "no"],
+    "row_by_row": ["no", "no", "yes", "yes"],
+    "save_and_load": ["no", "no", "no"],
+}
 
 
-def chunks(X, y, size=50):
-    for start in range(0, len(y), size):
-        yield X[start : start + size], y[start : start + size]
+@pytest.fixture
+def run(as_users_run, tmp_path, monkeypatch):
+    """Run a script by its name in an empty folder; its variables."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(SCRIPTS)
+    with config_context(engine="auto"):
+        yield lambda name: runpy.run_path(str(SCRIPTS / f"{name}.py"))
+
+
+@pytest.fixture
+def made(run):
+    """The module of the data."""
+    return importlib.import_module("made_data")
 
 
 def scaled(sgd=None):
+    """SGD as users run it."""
     sgd = SGDClassifier(loss="log_loss", random_state=0) if sgd is None else sgd
     return make_pipeline(StandardScaler(), sgd)
 
 
-def loss(estimator, stream, **options):
-    """Return the mean loss of one pass, each row predicted before it is learned."""
+def loss_of_sgd(stream, estimator=None, **options):
+    """The mean log loss of one pass, each chunk predicted before it is learned."""
+    estimator = scaled() if estimator is None else estimator
     result = progressive_validation(estimator, stream, progress=False, **options)
-    return -next(iter(result.scores.values()))
+    return -result.scores["neg_log_loss"]
 
 
-def classification(n_samples=1500, n_classes=2, n_features=10, n_informative=8):
-    X, y = make_classification(
-        n_samples,
-        n_features,
-        n_informative=n_informative,
-        n_redundant=0,
-        n_classes=n_classes,
-        n_clusters_per_class=1,
-        random_state=0,
-    )
-    return X * np.resize(UNITS, n_features), y
+def test_all_scripts():
+    names = {path.stem for path in SCRIPTS.glob("*.py")}
+    assert names == ANSWERS.keys() | {"made_data"}
+    assert len(ANSWERS) == 10
 
 
-def test_replace_sgd_in_an_out_of_core_loop():
-    X, y = classification()
-    losses = []
-    for model in ScInOLClassifier(), SGDClassifier(loss="log_loss", random_state=0):
-        scaler, of_chunks = StandardScaler(), []
-        for rows, labels in chunks(X, y):
-            if isinstance(model, SGDClassifier):
-                rows = scaler.partial_fit(rows).transform(rows)
-            if hasattr(model, "classes_"):
-                p = model.predict_proba(rows)
-                of_chunks.append(log_loss(labels, p, labels=[0, 1]))
-            model.partial_fit(rows, labels, classes=[0, 1])
-        losses.append(np.mean(of_chunks))
-    assert losses[0] < losses[1]
+@pytest.mark.parametrize("name", ANSWERS)
+def test_at_most_12_lines(name):
+    source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
+    code = source.split('"""', 2)[2]
+    lines = [each for each in code.splitlines() if each.strip()]
+    assert sum(not re.match("from|import", each) for each in lines) <= 12
 
 
-def test_text():
+@pytest.mark.parametrize("name", ANSWERS)
+def test_choices_are_those_of_the_flowchart(name):
+    spec = importlib.util.spec_from_file_location("diagram", ROOT / "doc/diagram.py")
+    diagram = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(diagram)
+    taken, end = set(), diagram.OTHERWISE
+    for answer, (_, towards, what, onwards) in zip(
+        ANSWERS[name], diagram.QUESTIONS, strict=False
+    ):
+        if answer == towards:
+            taken.add({"Start with": "TableEncoder"}.get(what, what))
+            if onwards != "then":
+                end = None
+    taken |= {end} - {None}
+    source = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
+    kinds = "Hedge|OnlineNewton|ScInOL|OnlineConformal|TableEncoder"
+    assert set(re.findall(rf"\b({kinds})(?:Classifier|Regressor|)\(", source)) == taken
+
+
+def test_replace_sgd(run, made):
+    X, y = made.counts()
+    sgd = make_pipeline(MaxAbsScaler(), SGDClassifier(loss="log_loss", random_state=0))
+    loss_of_sgd(made.chunks(X[:2000], y[:2000]), sgd, classes=[0, 1])
+    theirs = log_loss(y[2000:], sgd.predict_proba(X[2000:]))
+    assert run("replace_sgd")["loss"] < theirs
+
+
+def test_text(run):
     """The peer is SGD as it is, since hashed rows have the norm 1."""
-    random, k = np.random.default_rng(0), np.arange(400)
-    words, y = np.array([f"w{each}" for each in k]), random.integers(0, 2, 2000)
-    shares = [np.exp(0.8 * np.sin(k * topic)) / (1.0 + k**0.8) for topic in (1, 2)]
-    shares = [each / each.sum() for each in shares]
-    texts = [" ".join(random.choice(words, 12, p=shares[label])) for label in y]
-    X = HashingVectorizer(n_features=2**14).transform(texts)
+    ours = run("text")
     sgd = SGDClassifier(loss="log_loss", random_state=0)
-    ours, theirs = (
-        loss(model, chunks(X, y), classes=[0, 1]) for model in (ScInOLClassifier(), sgd)
-    )
-    assert ours < theirs
+    stream = ours["chunks"](ours["X"], ours["y"])
+    assert ours["loss"] < loss_of_sgd(stream, sgd, classes=[0, 1])
 
 
-def test_twenty_classes():
-    X, y = classification(1000, n_classes=20, n_informative=10)
-    ours, theirs = (
-        loss(model, chunks(X, y), classes=range(20))
-        for model in (OnlineNewtonClassifier(), scaled())
-    )
-    assert ours < theirs
+@pytest.mark.parametrize(
+    ("name", "n_classes"), [("twenty_classes", 20), ("embeddings", 5)]
+)
+def test_classes(run, name, n_classes):
+    ours = run(name)
+    stream = ours["chunks"](ours["X"], ours["y"])
+    assert ours["loss"] < loss_of_sgd(stream, classes=range(n_classes))
 
 
-def test_regression_with_intervals():
-    """The peer is split conformal: SGD, and a quantile of its last errors."""
-    X, y = make_regression(1500, 10, noise=5.0, random_state=0)
-    y *= 1.0 + np.abs(X[:, 0])
-    model, sgd = (
-        OnlineConformalRegressor(OnlineNewtonRegressor()),
-        scaled(SGDRegressor()),
-    )
-    scores, errors = {"ours": [], "peer": []}, np.zeros(0)
-    for rows, targets in chunks(X, y):
-        if errors.size:
-            low, high = model.predict_interval(rows).T
-            scores["ours"].append(interval_score(low, high, targets))
-            middle, width = sgd.predict(rows), np.quantile(errors, 0.9)
-            scores["peer"].append(
-                interval_score(middle - width, middle + width, targets)
-            )
-        errors = np.append(
-            errors, np.abs(targets - sgd.predict(rows)) if errors.size else [0.0]
-        )
-        model.partial_fit(rows, targets)
-        scaler, regressor = (step for _, step in sgd.steps)
-        regressor.partial_fit(scaler.partial_fit(rows).transform(rows), targets)
-    assert np.mean(scores["ours"]) < np.mean(scores["peer"])
-    assert model.coverage_ == pytest.approx(0.9, abs=0.02)
+def test_intervals(run, made):
+    """The peer is adaptive conformal inference around SGD, with the best of 7 steps."""
+    ours = run("intervals")
+    X, y = made.targets()
+    sgd, predictions = scaled(SGDRegressor(random_state=0)), []
+    for rows, targets in made.chunks(X, y):
+        fitted = hasattr(sgd[-1], "coef_")
+        predictions.append(sgd.predict(rows) if fitted else np.zeros(len(rows)))
+        sgd[-1].partial_fit(sgd[0].partial_fit(rows).transform(rows), targets)
+    errors = np.abs(y - np.concatenate(predictions))
+    theirs = min(score_of_adaptive(errors, 0.001 * 2.0**k) for k in range(7))
+    low, high = np.concatenate(ours["intervals"])[100:].T
+    assert np.mean(interval_score(low - y[100:], high - y[100:])) < theirs
+    assert ours["model"].coverage_ == pytest.approx(0.9, abs=0.02)
 
 
-def interval_score(low, high, y, level=0.9):
-    beyond = np.maximum(low - y, 0.0) + np.maximum(y - high, 0.0)
-    return np.mean(high - low + 2.0 / (1.0 - level) * beyond)
+def score_of_adaptive(errors, step):
+    """Gibbs and Candès (2021), equation 2: a quantile of the errors so far."""
+    share, widths = 0.1, []
+    for t in range(100, len(errors)):
+        width = np.quantile(errors[:t], np.clip(1.0 - share, 0.0, 1.0))
+        share += step * (0.1 - (errors[t] > width))
+        widths.append(width)
+    widths, errors = np.array(widths), errors[100:]
+    return np.mean(interval_score(-widths - errors, widths - errors))
 
 
-def test_embeddings():
-    X, y = classification(1000, n_classes=5, n_features=384, n_informative=60)
-    ours, theirs = (
-        loss(model, chunks(X, y), classes=range(5))
-        for model in (ScInOLClassifier(), scaled())
-    )
-    assert ours < theirs
+def interval_score(low, high):
+    """The interval score of ends less the target, for the level 0.9."""
+    return high - low + 20.0 * (np.maximum(low, 0.0) + np.maximum(-high, 0.0))
 
 
-def test_a_raw_csv(tmp_path):
+def test_raw_csv(run, made):
     pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    from sklearn_scinol.streams import read_table
-
-    random, n = np.random.default_rng(0), 1500
-    frame = pd.DataFrame({"city": random.choice([*"abcdefgh"], n)})
-    frame["size"] = random.lognormal(3.0, 1.0, n)
-    frame["day"] = pd.date_range("2026-01-01", periods=n, freq="h").astype(str)
-    odds = (frame["city"] < "d") * 4.0 + np.log(frame["size"]) - 4.5
-    frame["y"] = (odds + random.logistic(size=n) > 0.0).astype(int)
-    frame.to_csv(tmp_path / "raw.csv", index=False)
-    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    ours = loss(model, read_table(tmp_path / "raw.csv", target="y"), classes=[0, 1])
+    ours = run("raw_csv")["loss"]
+    frame = made.write_table("raw.csv")
     X = pd.get_dummies(frame[["city", "size"]]).to_numpy(float)
-    assert ours < loss(scaled(), chunks(X, frame["y"].to_numpy()), classes=[0, 1])
+    stream = made.chunks(X, frame["y"].to_numpy())
+    assert ours < loss_of_sgd(stream, classes=[0, 1])
 
 
-def changing():
-    """Rows whose weights change their signs at the 2001st."""
-    random, n = np.random.default_rng(0), 4000
-    X = random.standard_normal((n, 5))
-    sign = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    scores = sign * (X @ [2.0, -1.0, 1.0, 0.0, 1.0])
-    return X * UNITS, (scores + 0.5 * random.standard_normal(n) > 0.0).astype(int)
-
-
-def test_drift_with_alarms():
-    X, y = changing()
-    model = OnlineNewtonClassifier(forgetting=0.01)
-    monitor = LossMonitor()
-    result = progressive_validation(
-        model, chunks(X, y), classes=[0, 1], monitor=monitor, progress=False
-    )
-    (rise,) = (alarm for alarm in result.alarms if alarm.direction == "rise")
-    assert 2000 < rise.row < 2500
+def test_drift(run, made):
+    """The peer is ADWIN; it needs numbers in [0, 1], hence errors, not losses."""
+    ours, (X, y) = run("drift"), made.changing()
+    assert ours["loss"] < loss_of_sgd(made.chunks(X, y), classes=[0, 1])
+    (rise,) = (each for each in ours["result"].alarms if each.direction == "rise")
     assert rise.change == pytest.approx(2001, abs=32)
-    ours = -result.scores["neg_log_loss"]
-    assert ours < loss(scaled(), chunks(X, y), classes=[0, 1])
+    model = OnlineNewtonClassifier(forgetting=0.01)
+    wrong = model.partial_fit_predict(X, y, classes=[0, 1]) != y
+    assert adwin(np.repeat([0, 1], 500)) < 520
+    assert 2000 < rise.row <= adwin(wrong)
 
 
-def test_late_labels():
-    X, y = classification()
-    ours, theirs = (
-        loss(model, chunks(X, y), classes=[0, 1], delay=100)
-        for model in (ScInOLClassifier(), scaled())
+def adwin(values, delta=0.002):
+    """Bifet and Gavaldà (2007), section 3.1: the number of rows at the first cut."""
+    sums = np.append(0.0, np.cumsum(values))
+    for n in range(10, len(values) + 1):
+        first = np.arange(1, n)
+        difference = np.abs(sums[first] / first - (sums[n] - sums[first]) / (n - first))
+        m, p = first * (n - first) / n, sums[n] / n
+        logarithm = np.log(2.0 * np.log(n) / delta)
+        threshold = np.sqrt(2.0 / m * p * (1.0 - p) * logarithm)
+        if np.any(difference >= threshold + 2.0 / (3.0 * m) * logarithm):
+            return n
+    return np.inf
+
+
+def test_late_labels(run, made):
+    theirs = loss_of_sgd(
+        made.chunks(*made.measurements(1500)), classes=[0, 1], delay=100
     )
-    assert ours < theirs
+    assert run("late_labels")["loss"] < theirs
 
 
-def test_row_by_row_in_a_service():
-    X, y = classification(400)
-    model = OnlineNewtonClassifier().partial_fit(X[:1], y[:1], classes=[0, 1])
-    service, served = model.row_by_row().with_late_labels(), []
-    for key in range(1, 400):
-        served.append(service.predict_proba_one(X[key], key)[y[key]])
-        service.learn_one(key, y[key])
-    ours = -np.mean(np.log(served))
-    assert ours < loss(scaled(), chunks(X, y, 1), classes=[0, 1])
+def test_row_by_row(run, made):
+    ours = run("row_by_row")
+    X, y = ours["X"], ours["y"]
+    theirs = loss_of_sgd(made.chunks(X, y, 1), classes=[0, 1])
+    assert log_loss(y[1:], ours["served"]) < theirs
 
 
-def test_save_and_load_elsewhere(tmp_path):
+def test_save_and_load(run, made):
     pytest.importorskip("skops", reason="skops is not installed")
-    from sklearn_scinol.persistence import load, save
-
-    X, y = classification()
-    model = ScInOLClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1])
-    save(model, tmp_path / "model.skops")
-    loaded, sgd = load(tmp_path / "model.skops"), scaled()
-    loss(sgd, chunks(X[:1000], y[:1000]), classes=[0, 1])
-    theirs = loss(sgd, chunks(X[1000:], y[1000:]))
-    p = loaded.partial_fit_predict(X[1000:], y[1000:], method="predict_proba")
-    assert log_loss(y[1000:], p) < theirs
-    again = model.partial_fit_predict(X[1000:], y[1000:], method="predict_proba")
-    np.testing.assert_array_equal(p, again)
+    ours = run("save_and_load")
+    X, y, model = ours["X"], ours["y"], ours["model"]
+    sgd = scaled()
+    loss_of_sgd(made.chunks(X[:1000], y[:1000]), sgd, classes=[0, 1])
+    assert ours["loss"] < loss_of_sgd(made.chunks(X[1000:], y[1000:]), sgd)
+    for rows, labels in made.chunks(X[1000:], y[1000:]):
+        model.partial_fit(rows, labels)
+    again = ours["loaded"].predict_proba(X)
+    np.testing.assert_array_equal(again, model.predict_proba(X))
