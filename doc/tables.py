@@ -15,6 +15,7 @@ PAGES = (
     HERE.parent / "README.md",
     HERE / "benchmarks.md",
     HERE / "coming_from" / "sgd.md",
+    HERE / "papers.md",
     HERE / "user_guide" / "evaluation.md",
     HERE / "which_estimator.md",
 )
@@ -160,6 +161,23 @@ def row_costs():
         rows.append([name, f"{float(us):.0f}", ratio, *of_chunk])
     header = "learner", "a single row, µs", "/ SGD", "in a chunk of 1,000, µs", "/ SGD"
     return markdown(header, rows)
+
+
+def six_data_sets():
+    """Test losses in `scinol_figure2.py`, by method and data set."""
+    losses, names, tables = {}, [], printed("scinol_figure2")[1:]
+    for (title, *_), (_, _, *lines) in zip(tables[:12:2], tables[1:12:2], strict=True):
+        names.append(title.partition(":")[0])
+        for line in lines:
+            name, *cells = line.split()
+            losses.setdefault(name, []).append(cells[-3])  # a rate may come first
+    smallest = [min(column, key=float) for column in zip(*losses.values(), strict=True)]
+    rows = []
+    for name in ("ScInOL2", "ScInOL1", "CoCoB", *sorted(losses, key=losses.get)):
+        cells = zip(losses.pop(name, []), smallest, strict=False)
+        marked = [f"**{each}**" if each == least else each for each, least in cells]
+        rows += [[name, *marked]] if marked else []
+    return markdown(["", *names], rows)
 
 
 def number(text):

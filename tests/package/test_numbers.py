@@ -319,8 +319,7 @@ def test_tables_are_made_from_what_is_stored():
     spec = spec_from_file_location("doc_tables", ROOT / "doc" / "tables.py")
     tables = module_from_spec(spec)
     spec.loader.exec_module(tables)
-    n_of_pages = 1, 4, 1, 1, 1
-    for page, n_tables in zip(tables.PAGES, n_of_pages, strict=True):
+    for page in tables.PAGES:
         text = page.read_text(encoding="utf-8")
         assert tables.renewed(text) == text
-        assert len(tables.TABLE.findall(text)) == n_tables
+        assert tables.TABLE.search(text)
