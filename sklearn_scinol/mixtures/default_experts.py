@@ -148,7 +148,8 @@ CONSTANT = {"algorithm": "constant", "moment_forgetting": 0.03, **STANDARD}
 FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
 
 
-#: Default experts, in order. Beside additive and second-order experts, AdaGrad and
+#: Default experts, in order. Without ScInOL, whose losses have bounded slopes, Newton
+#: steps without clipping learn linear functions of skewed features. Beside additive and second-order experts, AdaGrad and
 #: AdaOGD would add little, so they are there without those only. One expert
 #: ignores all features, so that the mixture is never far worse than that. On sparse
 #: rows scaling makes rare features large, so that a constant rate has to be small. Of
@@ -181,6 +182,10 @@ DEFAULT_EXPERTS = (
     DefaultExpert(
         *("newton", NEWTON, {"shared_covariance": True}, "second_order"),
         lambda has: has.n_features > MAX_COVARIANCES and not has.is_regression,
+    ),
+    DefaultExpert(
+        *("newton-unclipped", NEWTON, {"clip_deviations": None}, "second_order"),
+        lambda has: has.is_regression and not has.has_bounded_slope,
     ),
     DefaultExpert(
         *("newton-forgetting", NEWTON, FORGETTING, "second_order"),

@@ -12,6 +12,7 @@ from sklearn_scinol import (
     HedgeRegressor,
     OnlineKNeighborsRegressor,
     OnlineNewtonClassifier,
+    OnlineNewtonRegressor,
     ScInOLClassifier,
 )
 from sklearn_scinol.merging import merge_models
@@ -152,3 +153,18 @@ def test_too_many_features_are_one_sentence():
     with pytest.raises(ValueError, match=words):
         model.partial_fit(*rows(), classes=[False, True])
     assert not model[-1].__sklearn_is_fitted__()
+
+
+def test_skewed_features_with_the_squared_error():
+    """An expert without clipping learns linear functions of them."""
+    random = np.random.default_rng(0)
+    X = np.exp(random.normal(size=(800, 3)))
+    y = X[:, 0] + 2 * X[:, 1] - X[:, 2]
+    errors = [
+        np.mean((model.partial_fit_predict(X, y) - y)[400:] ** 2)
+        for model in (
+            HedgeRegressor(loss="squared_error", random_state=0),
+            OnlineNewtonRegressor(),
+        )
+    ]
+    assert errors[0] < 0.3 * errors[1]

@@ -391,6 +391,8 @@ def test_experts(d, excluded, expected):
         assert [*model.named_estimators_] == expected
     squared = HedgeRegressor(loss="squared_error", **parameters).fit(X, y)
     bounded = [name for name in expected if "scinol" not in name]
+    if "newton" in bounded:
+        bounded.insert(bounded.index("newton") + 1, "newton-unclipped")
     assert [*squared.named_estimators_] == bounded
 
 
