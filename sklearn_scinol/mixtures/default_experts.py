@@ -148,13 +148,14 @@ CONSTANT = {"algorithm": "constant", "moment_forgetting": 0.03, **STANDARD}
 FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
 
 
-#: Default experts, in order. Without ScInOL, whose losses have bounded slopes, Newton
-#: steps without clipping learn linear functions of skewed features. Beside additive and second-order experts, AdaGrad and
-#: AdaOGD would add little, so they are there without those only. One expert
-#: ignores all features, so that the mixture is never far worse than that. On sparse
-#: rows scaling makes rare features large, so that a constant rate has to be small. Of
-#: tables in two views, pools have enough of the other experts. The prior of the last
-#: label is so small that pools see which labels came before it.
+#: Default experts, in order. Without ScInOL, whose losses have bounded slopes,
+#: Newton steps without clipping learn linear functions of skewed features. Beside
+#: additive and second-order experts, AdaGrad and AdaOGD would add little, so they
+#: are there without those only. One expert ignores all features, so that the mixture
+#: is never far worse than that. On sparse rows scaling makes rare features large, so
+#: that a constant rate has to be small. Of tables in two views, pools have enough of
+#: the other experts. The prior of the last label is so small that pools see which
+#: labels came before it.
 DEFAULT_EXPERTS = (
     DefaultExpert(
         *("no-features", NEWTON, {"random_features": 0}, "second_order"),
