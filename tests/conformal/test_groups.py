@@ -10,11 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from support.comparisons import assert_identical
 from support.conformal import INTERVALS, SETS, learned
 
-from sklearn_scinol import (
-    OnlineConformalRegressor,
-    ScInOLRegressor,
-    merge_models,
-)
+from sklearn_scinol import OnlineConformalRegressor, ScInOLRegressor, merge_models
 from sklearn_scinol.conformal import conformal_estimator
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline

@@ -12,7 +12,13 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
-from support.conformal import SETS, halves, learned, weights
+from support.conformal import (
+    SETS,
+    assert_each_thousand_rows_have_the_coverage,
+    halves,
+    learned,
+    weights,
+)
 from support.conformal import labels as data
 from support.naive_sets import MAX_SCORE, label_sets
 from support.registry import ENGINES
@@ -199,11 +205,6 @@ def test_classes_named_later():
 # Coverage.
 
 
-def blocks_of(is_inside, size=1000):
-    n = len(is_inside) // size
-    return is_inside[: n * size].reshape(n, size).mean(axis=1)
-
-
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["stationary", "swapped", "certain", "noisier"])
 def test_each_thousand_rows_have_the_coverage(name):
@@ -217,9 +218,7 @@ def test_each_thousand_rows_have_the_coverage(name):
         noise = np.random.default_rng(2).integers(3, size=len(y))
         y = np.where(late, noise, y)
     sets = sets_of(with_sets(ScInOLClassifier(), 0.9), X, y)
-    deviations = np.abs(blocks_of(sets[np.arange(len(y)), y][1000:]) - 0.9)
-    assert deviations.mean() <= 0.01
-    assert deviations.max() <= 0.025
+    assert_each_thousand_rows_have_the_coverage(sets[np.arange(len(y)), y])
 
 
 class Given(ClassifierMixin, BaseEstimator):
