@@ -1,7 +1,6 @@
 """Weights of experts: their numbers, their guarantees, and what they do not mind."""
 
 import copy
-import importlib.util
 import math
 import pickle
 from functools import partial
@@ -480,18 +479,6 @@ def test_the_best_expert_of_ever_so_many_rounds(unit, engine):
     assert_allclose(regret(model), model.cumulative_loss_, rtol=1e-14)
 
 
-def test_a_million_random_rounds():
-    if importlib.util.find_spec("numba") is None:
-        pytest.skip("numba is not installed")
-    losses = np.random.default_rng(0).integers(0, 2, size=(1_000_000, 3))
-    with config_context(engine="numba"):
-        model = learned(losses)
-    bound = model.regret_bound_
-    assert_allclose(bound, math.sqrt(1e6 * 0.75 * math.log(3)) + 2, rtol=1e-3)
-    assert -bound < regret(model) <= 2 * model.mixability_gap_ <= bound
-    assert_allclose(model.weights_.sum(), 1, rtol=1e-14)
-
-
 def test_bound_beyond_the_range_of_numbers(engine):
     model = AdaHedge(2)
     model.update([[1.7e308, 0.0], [-1.7e308, 0.0]])
@@ -502,15 +489,6 @@ def test_bound_beyond_the_range_of_numbers(engine):
 # What may be wrong.
 
 FAR_FROM_THE_LEADER = [[1.2e308, 0, 0], [0, -1.2e308, 0]]
-
-
-@pytest.mark.parametrize(
-    ("n_experts", "error"),
-    [(0, ValueError), (-1, ValueError), (2.0, TypeError), ("3", TypeError)],
-)
-def test_bad_number_of_experts(n_experts, error):
-    with pytest.raises(error, match="n_experts"):
-        AdaHedge(n_experts)
 
 
 @pytest.mark.parametrize(
@@ -575,26 +553,23 @@ def test_bad_weights_of_rounds(algorithm, weights, words, engine):
     assert pickle.dumps(model) == before
 
 
+@pytest.mark.cases(20)
 @pytest.mark.parametrize(
-    ("rate", "error"),
+    ("call", "name", "bad"),
     [
-        (0, ValueError),
-        (-1.0, ValueError),
-        (1e101, ValueError),
-        (math.nan, ValueError),
-        ("1", TypeError),
+        *((AdaHedge, "n_experts", bad) for bad in (0, -1, 2.0, "3")),
+        *(
+            (partial(FixedShare, 3), "learning_rate", bad)
+            for bad in (0, -1.0, 1e101, math.nan, "1")
+        ),
+        *((each(3).regret_bound, "n_switches", -1) for each in ALGORITHMS.values()),
+        *((each(3).regret_bound, "n_switches", 0.5) for each in ALGORITHMS.values()),
     ],
 )
-def test_bad_learning_rates(rate, error):
-    with pytest.raises(error, match="learning_rate"):
-        FixedShare(3, learning_rate=rate)
-
-
-@algorithms
-@pytest.mark.parametrize(("n", "error"), [(-1, ValueError), (0.5, TypeError)])
-def test_bad_numbers_of_switches(algorithm, n, error):
-    with pytest.raises(error, match="n_switches"):
-        algorithm(3).regret_bound(n)
+def test_bad_parameters(call, name, bad):
+    of_type = isinstance(bad, str) or (bad in (2.0, 0.5) and name != "learning_rate")
+    with pytest.raises(TypeError if of_type else ValueError, match=name):
+        call(**{name: bad})
 
 
 def test_bound_of_adahedge_is_for_one_expert(engine):

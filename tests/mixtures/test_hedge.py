@@ -41,7 +41,6 @@ from sklearn_scinol import (
     AdaImplicitClassifier,
     HedgeClassifier,
     HedgeRegressor,
-    MondrianForestClassifier,
     OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -724,37 +723,6 @@ def test_large_experts_in_other_processes(backend):
 # Which experts there are.
 
 
-@pytest.mark.parametrize("mixture", [HedgeClassifier, HedgeRegressor])
-def test_default_experts(mixture):
-    X = rows()
-    y = 1 * (X[:, 0] > 0) if mixture is HedgeClassifier else targets(X, 1)[:, 0]
-    # Which there are for other numbers of features: see test_additive.py.
-    names = ["no-features", "scinol2", "constant-forgetting"]
-    names += ["newton", "newton-forgetting"]
-    if mixture is HedgeClassifier:
-        names += ["fourier-1", "fourier-0.25-forgetting"]
-    else:
-        names += ["fourier-1", "fourier-2"]
-    neighbors = [f"neighbors-{k}" for k in (1, 3, 10)]
-    trees = ["mondrian-forest", "extra-trees"]
-    if mixture is HedgeClassifier:
-        trees = ["mondrian-forest", "last-label", "extra-trees", "extra-trees-recent"]
-    only_pooled = [*neighbors, *trees]
-    names += [*only_pooled, "bins-scinol2"]
-    once = {"max_iter": 1, "tol": None}
-    assert [*mixture(**once).fit(X, y).named_estimators_] == names
-    loss = "squared_hinge" if mixture is HedgeClassifier else "squared_error"
-    model = mixture(loss=loss, **once).fit(X, y)
-    bounded = [name for name in names if "scinol" not in name]
-    if mixture is HedgeClassifier:  # which does not pool scores
-        bounded = [name for name in bounded if name not in only_pooled]
-    else:
-        bounded.insert(bounded.index("newton") + 1, "newton-unclipped")
-    assert [*model.named_estimators_] == bounded
-    assert all(expert.loss == loss for expert in model.estimators_)
-    assert_allclose(model.weights_.sum(), 1.0)
-
-
 def test_parameters_of_the_loss_reach_the_experts():
     X = rows()
     model = HedgeRegressor(loss="quantile", quantile=0.9)
@@ -896,21 +864,6 @@ def test_experts_without_coefficients():
     assert not hasattr(model.partial_fit(X, y, classes=[0, 1]), "coef_")
     with pytest.raises(AttributeError, match="expert 'nb' has none"):
         model.coef_  # noqa: B018
-
-
-@pytest.mark.parametrize("class_weight", ["balanced", {0: 1.0, 1: 9.0}], ids=str)
-def test_experts_weigh_classes_as_alone(class_weight, engine):
-    X = rows()
-    y = 1 * (X[:, 0] > 1)
-    for estimator in ScInOLClassifier(), MondrianForestClassifier(2, random_state=0):
-        estimator.set_params(class_weight=class_weight)
-        model = HedgeClassifier([("other", ScInOLClassifier()), ("own", estimator)])
-        model.partial_fit(X, y, classes=[0, 1])
-        alone = clone(estimator).partial_fit(X, y, classes=[0, 1])
-        assert_array_equal(
-            model.estimators_[1].predict_proba(X), alone.predict_proba(X)
-        )
-        assert model.estimators_[1].cumulative_loss_ == alone.cumulative_loss_
 
 
 @pytest.mark.thorough
@@ -1069,14 +1022,20 @@ class Failing(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return np.zeros(len(X)) if self.n_learned_ < 300 else np.full(len(X), np.nan)
+        return np.full(X.shape[0], 0.0 if self.n_learned_ < 300 else np.nan)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("failing", ["learning", "predicting"])
-def test_an_expert_that_fails_leaves_all_as_they_were(failing, n_jobs):
-    X, y = rows(800), np.abs(targets(rows(800), 1)[:, 0])
-    experts = [("ours", ScInOLRegressor()), ("other", Failing())]
+@containers
+def test_an_expert_that_fails_leaves_all_as_they_were(
+    failing, container, n_jobs, engine
+):
+    """Not even those have learned that cannot diverge."""
+    X, y = container(rows(800)), np.abs(targets(rows(800), 1)[:, 0])
+    team = BaselineRegressor("adaogd"), BaselineRegressor("adaogd", learning_rate=0.1)
+    ours = ScInOLRegressor(), *team, HedgeRegressor([("slow", team[1])])
+    experts = [*((str(k), each) for k, each in enumerate(ours)), ("other", Failing())]
     model = HedgeRegressor(experts, n_jobs=n_jobs).partial_fit(X[:100], y[:100])
     before, said = pickle.dumps(model), model.predict(X[:5])
     if failing == "learning":

@@ -3,26 +3,13 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.base import BaseEstimator, ClassifierMixin
 from support.comparisons import assert_close
+from support.experts import EXPERTS, scripts
 from support.naive_late import LateClasses, LateNumbers, floats
 from support.registry import seeds
 from support.sums import linear
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLClassifier
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-
-EXPERTS = {
-    True: [
-        ("nag", BaselineClassifier("nag", learning_rate=0.3)),
-        ("adaogd", BaselineClassifier("adaogd", learning_rate=0.1)),
-        ("scinol", ScInOLClassifier()),
-    ],
-    False: [
-        (f"adaogd {rate}", BaselineRegressor("adaogd", learning_rate=rate))
-        for rate in (0.01, 0.1, 1.0)
-    ],
-}
+from sklearn_scinol import HedgeClassifier, HedgeRegressor
 
 
 class Stream:
@@ -156,20 +143,6 @@ def test_agrees_with_reference(n_outputs, classifies, weighted, seed, engine):
         model.regret_bound()
 
 
-class Script(ClassifierMixin, BaseEstimator):
-    """Predicts the probabilities in some columns."""
-
-    def __init__(self, columns=()):
-        self.columns = columns
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        self.classes_ = np.arange(len(self.columns))
-        return self
-
-    def predict_proba(self, X):
-        return X[:, self.columns]
-
-
 # Who is right about a row, of experts with these weights.
 ADVERSARIES = {
     "turns": lambda t, d, weights, rng: (np.arange(weights.size) + t // (1 + d)) % 2,
@@ -187,10 +160,8 @@ def test_bound_with_late_labels(adversary, weighted, is_fixed, seed, engine):
     """Labels in any order, of rows that an adversary chooses by what is known."""
     rng, n = np.random.default_rng(seed), 40
     n_experts, n_classes = rng.integers(2, 5, size=2)
-    columns = np.arange(n_experts * n_classes).reshape(n_experts, n_classes)
-    experts = [(str(k), Script(own.tolist())) for k, own in enumerate(columns)]
-    model = HedgeClassifier(experts, exclude=["pools"])
-    first = np.full((1, columns.size), 1.0 / n_classes)
+    model = HedgeClassifier(scripts(n_experts, n_classes), exclude=["pools"])
+    first = np.full((1, n_experts * n_classes), 1.0 / n_classes)
     model.partial_fit(first, [0], classes=range(n_classes))
     d, low = rng.integers(1, 15), 10.0 ** -rng.uniform(0.4, 6.0)
     delays = np.full(n, d) if is_fixed else rng.integers(d + 1, size=n)

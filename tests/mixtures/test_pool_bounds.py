@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator, ClassifierMixin
+from support.experts import scripts
 from support.naive_pools import log_probabilities
 from support.registry import seeds
 
@@ -20,25 +20,9 @@ from sklearn_scinol import (
 N_CLASSES = 2, 3, 5, 12, 40
 
 
-class Script(ClassifierMixin, BaseEstimator):
-    """Predicts the probabilities in some columns."""
-
-    def __init__(self, columns=()):
-        self.columns = columns
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        self.classes_ = np.arange(len(self.columns))
-        return self
-
-    def predict_proba(self, X):
-        return X[:, self.columns]
-
-
 def script(n_experts, n_classes, **keywords):
     """A mixture of experts whose probabilities are the features, and no others."""
-    columns = np.arange(n_experts * n_classes).reshape(n_experts, n_classes)
-    experts = [(f"e{k}", Script(own.tolist())) for k, own in enumerate(columns)]
-    return HedgeClassifier(experts, **keywords)
+    return HedgeClassifier(scripts(n_experts, n_classes), **keywords)
 
 
 # Scores of experts: a generator, and the shape (n, n_experts, n_classes).

@@ -10,6 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from support import naive_hedge
 from support.comparisons import assert_close
+from support.experts import EXPERTS
 from support.naive import (
     AbsoluteError,
     Logistic,
@@ -31,28 +32,15 @@ from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     OnlineNewtonClassifier,
-    ScInOLClassifier,
     merge_models,
 )
 from sklearn_scinol import losses as package_losses
 from sklearn_scinol._shards import Shards
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.models.pool import PoolModel
-
-EXPERTS = {
-    True: [
-        ("nag", BaselineClassifier("nag", learning_rate=0.3)),
-        ("adaogd", BaselineClassifier("adaogd", learning_rate=0.1)),
-        ("scinol", ScInOLClassifier()),
-    ],
-    False: [
-        (f"adaogd {rate}", BaselineRegressor("adaogd", learning_rate=rate))
-        for rate in (0.01, 0.1, 1.0)
-    ],
-}
 
 
 def stream(loss, n_outputs, n=40, seed=0):
