@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
 from support import naive_alarms
@@ -294,14 +293,6 @@ def test_copies_go_on(copied):
     assert other.alarms_ == monitor.alarms_
 
 
-def test_clone_begins_anew():
-    monitor = LossMonitor(false_alarm=0.01)
-    monitor.update(changing("small", np.random.default_rng(0)))
-    other = clone(monitor)
-    assert other.get_params() == {"false_alarm": 0.01}
-    assert not hasattr(other, "alarms_")
-
-
 # Progressive validation.
 
 
@@ -425,11 +416,7 @@ def test_bad_monitor(monitor):
 def test_display_of_alarms(pyplot):
     X, y = changing_rows()
     display = ProgressiveValidationDisplay.from_estimator(
-        ScInOLClassifier(),
-        [(X, y)],
-        monitor=LossMonitor(),
-        progress=False,
-        color="red",
+        ScInOLClassifier(), [(X, y)], monitor=LossMonitor(), progress=False, color="red"
     )
     alarms = sorted(display.alarms, key=lambda alarm: alarm.direction == "fall")
     lines = display.alarm_lines_

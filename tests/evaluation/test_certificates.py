@@ -389,6 +389,13 @@ def test_what_has_no_regret_curve():
     ):
         with pytest.raises(AttributeError, match=message):
             regret(estimator, [(X, y)], classes=[0, 1])
+    for parameter in {"class_weight": "balanced"}, {"new_classes": "add"}:
+        estimator = ScInOLClassifier(center=False, **parameter)
+        with pytest.raises(ValueError, match="regret_curve does not take"):
+            regret(estimator, [(X, y)], classes=[0, 1])
+    quantiles = ScInOLRegressor("quantile", quantile=[0.1, 0.9], center=False)
+    with pytest.raises(ValueError, match="does not take quantile="):
+        regret(quantiles, [(X, y)])
     scinol = ScInOLClassifier(center=False)
     with pytest.raises(ValueError, match="classes must be passed for a classifier"):
         regret(scinol, [(X, y)])
@@ -528,10 +535,7 @@ def test_range_of_the_bound(algorithm):
     target = 1e100
     X, y = np.ones((5000, 1)), np.full(5000, target)
     scinol = ScInOLRegressor(
-        algorithm=algorithm,
-        initial_wealth=1e97,
-        center=False,
-        fit_intercept=False,
+        algorithm=algorithm, initial_wealth=1e97, center=False, fit_intercept=False
     )
     with config_context(engine="numpy"):
         scinol.partial_fit(X, y)

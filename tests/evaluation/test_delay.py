@@ -2,18 +2,16 @@
 
 import gc
 import weakref
-from collections import deque
 from copy import deepcopy
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.metrics import accuracy_score, log_loss, make_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support import late
 from support.comparisons import assert_identical, learned
 from support.registry import REPRESENTATIVES, thinned
 from support.steps import assert_same_steps
@@ -61,45 +59,15 @@ def chunks(*arrays, size=7):
 
 def plainly(model, X, y, delay, method="predict", c=None, **classes):
     """Predict each row, then learn the row that came `delay` rows before."""
-    late = model.row_by_row(**classes).with_late_labels(max_waiting=len(y))
-    predictions, waiting = [], deque()
-    predict = getattr(late, f"{method}_one")
-
-    def learn():
-        i = waiting.popleft()
-        late.learn_one(i, y[i], None if c is None else c[i])
-
-    for i in range(len(y)):
-        try:
-            predictions.append(predict(X[i], i))
-        except NotFittedError:
-            assert i <= delay
-            late.keep_one(X[i], i)
-        waiting.append(i)
-        if len(waiting) > delay:
-            learn()
-    while waiting:
-        learn()
-    return predictions
+    times = range(len(y))
+    known = [time + delay + 1 for time in times]
+    return late.plainly(model, X, y, times, known, method, c, **classes)[1]
 
 
-def validate(model, stream, delay, method="predict", **keywords):
+def validate(model, stream, delay, method="predict", **given):
     """Return predictions of the rows that are scored, their labels, and the result."""
-    rows = {}
-
-    def metric(y, predictions, **weights):
-        rows.update(y=y, predictions=predictions)
-        return 0.0
-
-    result = progressive_validation(
-        model,
-        stream,
-        metrics={"rows": make_scorer(metric, response_method=method)},
-        delay=delay,
-        progress=False,
-        **keywords,
-    )
-    return rows["predictions"], rows["y"], result
+    y, p, result = late.validated(model, stream, method, delay=delay, **given)
+    return p, y, result
 
 
 def classes_of(model, y):
@@ -294,39 +262,6 @@ def test_classes_that_come_late(method, in_pipeline, size):
         np.testing.assert_array_equal(predictions, expected)
     else:
         assert_close(predictions, expected)
-
-
-@pytest.mark.thorough
-def test_scores_and_curves():
-    """Their points do not depend on the chunks either."""
-    X, y = data(300)
-    found = [
-        progressive_validation(
-            ScInOLClassifier(),
-            chunks(X, y, size=size),
-            classes=[0, 1],
-            metrics=["neg_log_loss", "accuracy", "roc_auc"],
-            delay=50,
-            window=40,
-            progress=False,
-        )
-        for size in (1, 45, 300)
-    ]
-    for result in found:
-        assert result.n_samples[-1] == result.window_n_samples[-1] == 249
-        for name in "n_samples", "curves", "window_curves", "scores":
-            assert_identical(getattr(result, name), getattr(found[0], name))
-
-
-def test_scores_are_of_the_predictions():
-    X, y = data(300)
-    p = plainly(ScInOLClassifier(), X, y, 50, "predict_proba", classes=[0, 1])
-    result = progressive_validation(
-        ScInOLClassifier(), chunks(X, y), classes=[0, 1], delay=50, progress=False
-    )
-    y, p = y[51:], np.array(p)
-    assert result.scores["neg_log_loss"] == pytest.approx(-log_loss(y, p))
-    assert result.scores["accuracy"] == accuracy_score(y, p.argmax(axis=1))
 
 
 # Kinds of rows.

@@ -5,24 +5,16 @@ from datetime import timedelta
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.metrics import make_scorer
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from support import late
 from support.comparisons import assert_identical
 from support.steps import assert_same_steps
 
-from sklearn_scinol import (
-    HedgeClassifier,
-    OnlineConformalClassifier,
-    ScInOLClassifier,
-)
-from sklearn_scinol.evaluation import progressive_validation
+from sklearn_scinol import HedgeClassifier, OnlineConformalClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, OnlineTargetEncoder, TableEncoder
 
 N, START = 80, np.datetime64("2026-01-05T00:00", "us")
-DAY = np.timedelta64(1, "D")
 
 
 def table(n=N, seed=0):
@@ -53,48 +45,13 @@ def arrivals(rows, delay):
     return times, [None if i % 11 == 5 else each for i, each in enumerate(known)]
 
 
-def plainly(model, rows, y, times, known, method="predict_proba"):
-    """Predict and learn by keys, one row and one label after the other."""
-    late = model.row_by_row(classes=[0, 1]).with_late_labels(max_waiting=len(rows))
-    scored, predicted, waiting = [], {}, []
-
-    def learn(until):
-        due = [i for i in waiting if known[i] is not None and known[i] <= until]
-        for i in sorted(due, key=lambda i: (known[i], i)):
-            late.learn_one(i, y[i])
-            waiting.remove(i)
-            if i in predicted:
-                scored.append((y[i], predicted[i]))
-
-    for i, row in enumerate(rows):
-        learn(times[i])
-        waiting.append(i)
-        try:
-            predicted[i] = getattr(late, f"{method}_one")(row, i)
-        except NotFittedError:
-            late.keep_one(row, i)
-    learn(max(each for each in known if each is not None))
-    labels, predictions = zip(*scored, strict=True)
-    return np.array(labels), np.array(predictions)
+def plainly(model, *rows):
+    found = late.plainly(model, *rows, "predict_proba", classes=[0, 1])
+    return [*map(np.array, found)]
 
 
 def validate(model, stream, method="predict_proba", **given):
-    """Return labels and predictions of the rows that are scored, in order."""
-    found = {}
-
-    def metric(y, predictions, **weights):
-        found.update(y=y, predictions=predictions)
-        return 0.0
-
-    progressive_validation(
-        model,
-        stream,
-        metrics={"rows": make_scorer(metric, response_method=method)},
-        classes=[0, 1],
-        progress=False,
-        **given,
-    )
-    return found["y"], found["predictions"]
+    return late.validated(model, stream, method, classes=[0, 1], **given)[:2]
 
 
 def chunks(rows, y, size):
@@ -114,19 +71,19 @@ def test_tables(last, delay, size, engine):
     rows, y = table()
     times, known = arrivals(rows, delay)
     model = make_online_pipeline(TableEncoder(n_hashed=50), last)
-    plain, late = clone(model), clone(model)
+    plain, model = clone(model), clone(model)
     labels, expected = plainly(plain, rows, y, times, known)
     given = {"time": "when", "delay": delay}
     if delay is None:
         rows = [row | {"known": t} for row, t in zip(rows, known, strict=True)]
         given = {"time": "when", "label_time": "known"}
-    found, predictions = validate(late, chunks(rows, y, size), **given)
+    found, predictions = validate(model, chunks(rows, y, size), **given)
     assert_identical(found, labels)
     assert_identical(predictions, expected[:, 1])
-    assert_same_steps(late[:1], plain[:1])
-    assert late.cumulative_loss_ == plain.cumulative_loss_
-    assert late.n_samples_seen_ == plain.n_samples_seen_
-    assert "known" not in late[0].feature_names_in_
+    assert_same_steps(model[:1], plain[:1])
+    assert model.cumulative_loss_ == plain.cumulative_loss_
+    assert model.n_samples_seen_ == plain.n_samples_seen_
+    assert "known" not in model[0].feature_names_in_
 
 
 OTHERS = {
@@ -154,12 +111,12 @@ def test_arrays(kind, size, engine):
     X[40, 2], X[60, 2] = 0.0, X[61, 2]
     times = np.maximum.accumulate(X[:, 2]).tolist()
     known = [time + 2.5 for time in times]
-    plain, late = clone(OTHERS[kind]), clone(OTHERS[kind])
+    plain, model = clone(OTHERS[kind]), clone(OTHERS[kind])
     labels, expected = plainly(plain, X, y, times, known)
-    found, predictions = validate(late, chunks(X, y, size), time=2, delay=2.5)
+    found, predictions = validate(model, chunks(X, y, size), time=2, delay=2.5)
     assert_identical(found, labels)
     assert_identical(predictions, expected[:, 1])
-    assert late.n_samples_seen_ == N
+    assert model.n_samples_seen_ == N
 
 
 def test_time_in_frames():
@@ -201,23 +158,6 @@ def test_missing_times():
     assert_identical(found, (labels, expected[:, 1]))
     with pytest.raises(ValueError, match="The first row has no time"):
         validate(model, chunks(rows[20:], y[20:], 9), time="when", delay="1d")
-
-
-def test_other_estimators_learn_by_the_end_of_a_chunk():
-    rng = np.random.default_rng(0)
-    X, times = rng.normal(size=(60, 2)), np.arange(60.0)
-    X, y = np.column_stack([times, X]), (X[:, 0] > 0.0).astype(int)
-    model = make_pipeline(StandardScaler(), ScInOLClassifier())
-    plain, expected = clone(model), []
-    for start in range(0, 60, 20):
-        rows = slice(start, start + 20)
-        if start:
-            expected.append(plain.predict(X[rows]))
-        due = slice(max(start - 7, 0), start + 13)
-        plain[0].partial_fit(X[due])
-        plain[1].partial_fit(plain[0].transform(X[due]), y[due], classes=[0, 1])
-    _, predictions = validate(model, chunks(X, y, 20), "predict", time=0, delay=7)
-    assert_identical(predictions, np.concatenate(expected))
 
 
 @pytest.mark.parametrize(
