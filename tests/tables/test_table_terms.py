@@ -273,93 +273,12 @@ def test_several_classes(output):
     assert_allclose(display.terms[0].values, [0.0, there - without], atol=1e-9)
 
 
-def test_labels_of_bars():
-    names = [f"value {k:02d}" for k in range(30)]
-    rows = [{"c": name, "$a$": "$x$\n" * 9} for name in names * 20]
-    y = [int(row["c"][-2:]) for row in rows]
-    for row in rows[::7]:
-        row["c"] = None
-    kinds = {"c": "category", "$a$": "category"}
-    model = make_online_pipeline(TableEncoder(kinds=kinds), ScInOLRegressor())
-    display = model.partial_fit(rows, y).plot_terms()
-    ax = display.axes_[0]
-    labels = [label.get_text() for label in ax.get_yticklabels()]
-    points = display.terms[0].points
-    assert labels == [*points[:5], "(20 more)", *points[-5:], "(missing)"]
-    widths = [bar.get_width() for bar in ax.patches]
-    values = display.terms[0].values
-    assert widths == [*values[:5], 0.0, *values[-5:], display.terms[0].missing]
-    assert (np.diff(values) <= 0.0).all()
-    bottom, top = ax.get_ylim()
-    assert bottom > top  # the largest is above
-    ax = display.axes_[1]
-    assert ax.get_title() == r"\$a\$"
-    (label,) = ax.get_yticklabels()
-    assert label.get_text() == r"\$x\$ " * 4 + r"\$x\$…"
-    display.figure_.canvas.draw()
-
-
 def limits_of_terms(display):
     """Return the limits of each axis of terms."""
     return {
         ax.get_xlim() if ax.get_xlabel().startswith("term") else ax.get_ylim()
         for ax in display.axes_
     }
-
-
-@pytest.mark.parametrize(
-    ("loss", "n_classes", "label"),
-    [
-        ("log_loss", 2, "term (log odds)"),
-        ("log_loss", 3, "term (logit)"),
-        ("hinge", 2, "term (decision)"),
-    ],
-)
-def test_unit_of_terms(pyplot, loss, n_classes, label):
-    X = np.random.default_rng(0).normal(size=(120, 2))
-    y = np.arange(120) % n_classes
-    additive = ScInOLClassifier(loss, additive=True)
-    ax, _ = additive.partial_fit(X, y, classes=range(n_classes)).plot_terms().axes_
-    assert ax.get_ylabel() == label
-    table = make_online_pipeline(TableEncoder(), ScInOLClassifier(loss))
-    (ax,) = table.partial_fit(X[:, :1], y, classes=range(n_classes)).plot_terms().axes_
-    assert ax.get_ylabel() == label
-
-
-def test_what_is_zero_is_grey(pyplot):
-    nothing = np.zeros(2)
-    never = np.zeros(2, dtype=bool)
-    numbers = TableTerm("a", "number", np.arange(2.0), nothing, never, 0.0)
-    words = TableTerm(
-        "b", "category", np.array(["x", "y"]), np.array([1.0, 0.0]), never, 0.0
-    )
-    flat, bars = TableTermsDisplay(terms=[numbers, words]).plot().axes_
-    grey = {line.get_color() for line in flat.lines} | {flat.title.get_color()}
-    assert grey == {"0.6"} != {bars.title.get_color()}
-    x, y = bars.get_yticklabels()
-    assert (x.get_color(), y.get_color()) == ("black", "0.6")
-    display = TermsDisplay(
-        features=[0, 1],
-        values=[np.arange(2.0)] * 2,
-        terms=[nothing + 3.0, np.arange(2.0)],
-        feature_names=np.array(["a", "b"]),
-    )
-    flat, other = display.plot().axes_
-    assert flat.lines[0].get_color() == flat.xaxis.label.get_color() == "0.6"
-    assert "0.6" not in (other.lines[0].get_color(), other.xaxis.label.get_color())
-
-
-def test_fewer_labels_in_small_axes(pyplot):
-    rows = [{"city": f"city no. {k % 40}"} for k in range(400)]
-    model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
-    model.partial_fit(rows, [k % 40 for k in range(400)])
-    display = model.plot_terms(["city"], axes=pyplot.subplots(3, 2)[1][0, :1])
-    labels = [label.get_text() for label in display.axes_[0].get_yticklabels()]
-    points = display.terms[0].points
-    assert len(labels) < 11
-    n = len(labels) // 2
-    assert labels == [*points[:n], f"({40 - 2 * n} more)", *points[-n:]]
-    assert len(model.plot_terms(["city"]).axes_[0].get_yticks()) == 11
 
 
 def test_additive_terms_have_a_common_scale():

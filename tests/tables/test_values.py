@@ -10,11 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from sklearn_scinol import (
-    HedgeClassifier,
-    OnlineConformalClassifier,
-    ScInOLClassifier,
-)
+from sklearn_scinol import HedgeClassifier, OnlineConformalClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
 
