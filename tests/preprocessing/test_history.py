@@ -130,48 +130,6 @@ def test_without_a_time_rows_are_equally_far_apart(engine):
     assert_allclose(Z, np.nan_to_num(naive(X[:, 0], *args)), rtol=1e-9, atol=1e-11)
 
 
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("n_hashed", [2**18, 5])
-@pytest.mark.parametrize("size", [1, 7, 64])
-def test_labels_come_late(size, n_hashed, engine):
-    """Rows and labels apart, in chunks, as one by one."""
-    frame, y = events()
-    history = OnlineHistory(["card", ()], "when", n_hashed=n_hashed)
-    history.partial_fit(frame[:1], y[:1], classes=LABELS)
-    single, in_chunks = history, deepcopy(history)
-    expected, found, delay = [], [], 20
-    for r in range(1, 129, size):
-        rows = range(r, r + size)
-        for i in rows:
-            expected.append(single.observe_transform(frame[i : i + 1]))
-        known = frame.iloc[r : r + size]
-        Z = in_chunks.transform(known[:1])
-        found.append(in_chunks.observe_transform(known))
-        pd.testing.assert_frame_equal(Z, found[-1][:1])
-        late = slice(max(r - delay, 1), max(r - delay + size, 1))
-        if late.stop > late.start:
-            for i in range(late.start, late.stop):
-                single.learn_labels(frame[i : i + 1], y[i : i + 1])
-            in_chunks.learn_labels(frame[late], y[late])
-    pd.testing.assert_frame_equal(pd.concat(found), pd.concat(expected))
-    assert_identical(in_chunks._histories[0], single._histories[0])
-
-
-def test_learning_a_row_is_observing_it_and_then_its_label(engine):
-    frame, y = events(80)
-    one, two = OnlineHistory(time="when"), OnlineHistory(time="when")
-    one.partial_fit(frame[:1], y[:1], classes=LABELS)
-    two.partial_fit(frame[:1], y[:1], classes=LABELS)
-    Z = one.partial_fit_transform(frame[1:], y[1:])
-    for r in range(1, 80):
-        row, label = frame[r : r + 1], y[r : r + 1]
-        asked = two.transform(row)
-        pd.testing.assert_frame_equal(asked, Z[r - 1 : r])
-        pd.testing.assert_frame_equal(two.observe_transform(row), asked)
-        two.learn_labels(row, label)
-    assert pickle.dumps(one._histories) == pickle.dumps(two._histories)
-
-
 def test_labels_of_forgotten_keys_are_left_out(engine):
     rows = [{"card": each, "x": 1.0} for each in "abc"]
     history = OnlineHistory(["card"], n_hashed=2).observe(rows)
@@ -295,19 +253,6 @@ def test_single_rows_as_in_chunks(keys, learner, engine):
     assert_identical(model[0]._histories[0], chunk[0]._histories[0])
     asked, alone = model.predict_proba(rows[7:8])[0], one.predict_proba_one(rows[7])
     assert_allclose(alone, asked, **tolerance)
-
-
-def test_arrays_before_any_learner(engine):
-    frame, y = events(60)
-    X = numbers_only(frame)
-    X[np.isnan(X)] = 0.0
-    model = make_online_pipeline(OnlineHistory([0, ()], 1), ScInOLClassifier())
-    one = clone(model).row_by_row(classes=LABELS)
-    said = model.partial_fit_predict(X, y, classes=LABELS)
-    assert [one.predict_learn_one(*row) for row in zip(X, y, strict=True)] == [*said]
-    assert model[0].get_feature_names_out()[4:8].tolist() == [
-        *("x0_count", "x0_since_last", "x0_count_1", "x0_count_60")
-    ]
 
 
 # Columns, names and parameters.
@@ -445,25 +390,6 @@ def test_frames_have_the_columns_of_the_first(engine):
         with pytest.raises(ValueError, match="The feature names should match"):
             history.transform(other)
     assert history.transform([{"card": "c1", "more": 1}])[0]["more"] == 1
-
-
-def test_a_last_step_that_fails_restores_the_history(engine):
-    frame, y = events(60)
-    model = make_online_pipeline(
-        OnlineHistory(time="when", n_hashed=4), TableEncoder(), ScInOLClassifier()
-    )
-    model.partial_fit(frame[:30], y[:30], classes=LABELS)
-    for grown in range(30, 60, 10):
-        before = pickle.dumps(model[0])
-        chunk = frame[grown : grown + 10]
-        with pytest.raises(ValueError, match="sample_weight"):
-            model.partial_fit(chunk, y[:10], sample_weight=[-1.0] * 10)
-        assert pickle.dumps(model[0]) == before
-        model.partial_fit(chunk, y[grown : grown + 10])
-        whole = clone(model[0]).partial_fit(
-            frame[: grown + 10], y[: grown + 10], classes=LABELS
-        )
-        assert_identical(model[0]._histories[0], whole._histories[0])
 
 
 def test_merging_is_refused():
@@ -614,21 +540,3 @@ def test_any_dates_and_keys(rows, n_hashed, size):
 )
 def test_any_numbers_and_keys(rows, n_hashed, size):
     check_rows(0.0, rows, n_hashed, size)
-
-
-def test_many_more_keys_than_places(engine):
-    """Keys of the last rows are known, whatever came before."""
-    rng = np.random.default_rng(0)
-    keys = rng.integers(400, size=1500)
-    X = np.column_stack([keys, rng.normal(size=1500)])
-    history = OnlineHistory([0], n_hashed=37, target=False)
-    Z = history.partial_fit_transform(X)
-    expected, known = [], {}
-    for key in keys.tolist():
-        count = known.pop(key, 0)
-        expected.append(count)
-        if len(known) == 37:
-            del known[next(iter(known))]
-        known[key] = count + 1
-    assert_allclose(np.expm1(Z[:, 2]), expected, atol=1e-9)
-    assert len(history._histories[0].keys) == 37

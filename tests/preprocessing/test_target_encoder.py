@@ -7,11 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from support.comparisons import assert_identical
 
-from sklearn_scinol import (
-    HedgeClassifier,
-    ScInOLClassifier,
-    ScInOLRegressor,
-)
+from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
@@ -155,17 +151,3 @@ def test_merged_pipelines_have_the_same_columns(encoder, learner):
     Z = merged[0].transform(X)
     assert_identical(merged.decision_function(X), expected.decision_function(Z))
     merged.partial_fit(X, y)
-
-
-def test_pipelines_hand_labels_on(engine):
-    X, y = categories(), labels(3)
-    given = {"classes": [0, 1, 2], "method": "decision_function"}
-    model = make_online_pipeline(OnlineTargetEncoder(), ScInOLClassifier())
-    by_row, alone = clone(model), OnlineTargetEncoder()
-    said = model.partial_fit_predict(X, y, **given)
-    Z = alone.partial_fit_transform(X, y, classes=[0, 1, 2])
-    assert_identical(said, ScInOLClassifier().partial_fit_predict(Z, y, **given))
-    rows = by_row.row_by_row(classes=[0, 1, 2])
-    method = {"method": "decision_function"}
-    one = [rows.predict_learn_one(*row, **method) for row in zip(X, y, strict=True)]
-    assert_identical(np.array(one), said)
