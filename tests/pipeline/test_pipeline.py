@@ -13,7 +13,6 @@ from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, SGDClassifier
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -24,9 +23,8 @@ from sklearn.preprocessing import (
 from sklearn.utils import get_tags
 from support.comparisons import assert_identical
 from support.estimator_checks import with_checks
-from support.registry import thoroughly
 
-from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
 
@@ -316,40 +314,6 @@ class Failing(TransformerMixin, ClassifierMixin, BaseEstimator):
         return X
 
 
-class FailingSGD(SGDClassifier):
-    """Learns, then says that it could not."""
-
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        super().partial_fit(X, y, classes, sample_weight)
-        if np.any(X == 1234.0):
-            raise RuntimeError("no partial_fit")
-
-
-class Interrupted(ScInOLClassifier):
-    """Is interrupted when it has learned 10 rows of a chunk of 20."""
-
-    def _learn_rows(self, chunk, *arguments):
-        if len(chunk) < 20:
-            return super()._learn_rows(chunk, *arguments)
-        return self._learn_half(chunk)
-
-    def _learn_half(self, chunk):
-        yield from super()._learn_rows(chunk.part(slice(0, 10)))
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("method", ["partial_fit", "partial_fit_predict"])
-def test_no_step_keeps_rows_that_an_interrupted_learner_has_learned(method, engine):
-    X, y = data()
-    names = (np.abs(X[:, :1]) * 40).astype(int).astype(str).astype(object)
-    model = make_online_pipeline(TableEncoder(n_named=9, n_hashed=4), Interrupted())
-    model.partial_fit(names[:15], y[:15], classes=[0, 1])
-    before = copy.deepcopy(model)
-    with pytest.raises(KeyboardInterrupt):
-        getattr(model, method)(names[15:35], y[15:35])
-    assert_identical(vars(model), vars(before))
-
-
 FAILING = {
     "middle learns": (
         lambda: [StandardScaler(), Failing(), OnlineBinner(10), ScInOLClassifier()],
@@ -410,20 +374,6 @@ def test_steps_that_fail_change_nothing(kind, is_first, method, engine):
         for one in model, undisturbed:
             getattr(one, method)(X, y, classes=[0, 1])
     assert_identical(vars(model), vars(undisturbed))
-
-
-def test_last_step_from_elsewhere_that_fails_half_way():
-    model = make_online_pipeline(FunctionTransformer(), FailingSGD(loss="log_loss"))
-    X, y = data()
-    bad = np.where(np.arange(N_ROWS)[:, np.newaxis] == 200, 1234.0, X)
-    with pytest.raises(RuntimeError, match="no partial_fit"):
-        model.partial_fit(bad, y, classes=[0, 1])
-    assert not hasattr(model[-1], "coef_")
-    model.partial_fit(X, y, classes=[0, 1])
-    before = states(model)
-    with pytest.raises(RuntimeError, match="no partial_fit"):
-        model.partial_fit(bad, y)
-    assert_identical(states(model), before)
 
 
 def bad_chunks():
@@ -683,24 +633,6 @@ def test_frames_of_polars_have_no_sparse_rows(step):
     assert_identical(states(model), before)
 
 
-@pytest.mark.parametrize("n_jobs", [None, *thoroughly(2)])
-def test_search(n_jobs):
-    X, y = data()
-    last = ScInOLClassifier(random_state=0, max_iter=2, tol=None)
-    model = make_online_pipeline(OnlineBinner(), last)
-    grid = {
-        "onlinebinner__n_quantiles": [2, 8],
-        "scinolclassifier__initial_wealth": [0.1, 1.0],
-    }
-    search = GridSearchCV(model, grid, cv=3, n_jobs=n_jobs, error_score="raise")
-    search.fit(X, y)
-    assert search.best_params_.keys() == grid.keys()
-    assert type(search.best_estimator_) is OnlinePipeline
-    best = clone(model).set_params(**search.best_params_)
-    assert cross_val_score(best, X, y, cv=3).mean() == search.best_score_
-    search.best_estimator_.partial_fit(X, y)
-
-
 @pytest.mark.cases(150)
 @with_checks(
     make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0, tol=0.05)),
@@ -714,31 +646,3 @@ def test_search(n_jobs):
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-# Progressive validation, and mixtures.
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", [1, 60, N_ROWS])
-def test_expert_that_predicts_row_by_row(size, engine):
-    """A mixture of one says what it says, from the first chunk on."""
-    X, y = data()
-    model = make_online_pipeline(Normalizer(), ScInOLClassifier())
-    mixture, alone = HedgeClassifier([("only", model)], exclude=["pools"]), clone(model)
-    for rows in slices(N_ROWS, size):
-        said, expected = (
-            one.partial_fit_predict(
-                X[rows],
-                y[rows],
-                classes=[0, 1],
-                sample_weight=1.0 + weight()[rows],
-                method="predict_proba",
-            )
-            for one in (mixture, alone)
-        )
-        assert_allclose(said, expected, rtol=1e-9)
-    assert_allclose(mixture.expert_losses_, alone.cumulative_loss_, rtol=1e-9)
-    assert_allclose(mixture.predict_proba(X), alone.predict_proba(X), rtol=1e-9)
-    expert = mixture.named_estimators_["only"]
-    assert_array_equal(expert[-1].coef_, alone[-1].coef_)

@@ -461,27 +461,6 @@ def test_bad_rows(learner, row, y, c, words, n_before, engine):
     assert_same_steps(model, before)
 
 
-class Interrupted(ScInOLClassifier):
-    @property
-    def _max_curve(self):
-        raise KeyboardInterrupt
-
-
-def test_interruptions(engine):
-    """All steps are as they were, with a row that comes alone and with a chunk."""
-    rows, y = table(20), labels(20)
-    model = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
-    model.partial_fit(rows[:10], y[:10], classes=[0, 1])
-    model[-1].__class__ = Interrupted
-    before = deepcopy(model)
-    with pytest.raises(KeyboardInterrupt):
-        model.row_by_row().learn_one(rows[10], y[10])
-    assert_identical(vars(model), vars(before))
-    with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(rows[10:11], y[10:11])
-    assert_identical(vars(model), vars(before))
-
-
 # Whatever comes.
 
 ODD = st.one_of(
