@@ -433,14 +433,6 @@ def test_classes(run):
     assert load("m.skops").classes_.tolist() == ["maybe", "no", "yes"]
 
 
-# Going on.
-
-
-def coefficients(path):
-    model = load(path)
-    return model[-1].coef_, model[-1].intercept_, model.cumulative_loss_
-
-
 # Labels that come late.
 
 
@@ -516,25 +508,6 @@ def test_delay_by_a_column_that_is_not_there(fails):
     write_times()
     delay = "--delay", "2d", "--time", "then"
     fails("learn", "times.csv", *CLASSES, *delay, words="no column 'then'")
-
-
-@pytest.mark.cases(1)
-@pytest.mark.slow
-@pytest.mark.parametrize("options", [CLASSES, AMOUNTS], ids=["classes", "amounts"])
-def test_resume_is_one_run(works, options):
-    write("one.csv", slice(0, 117)), write("two.csv", slice(117, None)), write()
-    kinds = "--kind", "zip=category"
-    works("learn", "data.csv", *options, *kinds, "--model", "all.skops")
-    works("learn", "one.csv", *options, *kinds, "--model", "half.skops")
-    works(
-        *("learn", "two.csv", *options[:2], "--resume", "half.skops"),
-        *("--model", "both.skops"),
-    )
-    for one, other in zip(
-        coefficients("all.skops"), coefficients("both.skops"), strict=True
-    ):
-        np.testing.assert_array_equal(one, other)
-    assert load("both.skops").n_samples_seen_ == N_ROWS
 
 
 def test_resume_of_a_model_without_encoder(works):
@@ -646,17 +619,6 @@ def test_intervals(run, fails):
     fails(
         "learn", path, *CLASSES, "--confidence-level", "0.8", words="have no intervals"
     )
-
-
-def test_bad_rows_have_no_prediction(run, fails, model):
-    file = Path("data.csv")
-    file.write_text(file.read_text().replace("\n", "\n1,2\n", 1))
-    fails("predict", file, "--model", "m.skops", words="--on-bad-row skip")
-    options = "predict", file, "--model", "m.skops", "--on-bad-row", "skip"
-    status, out, err = run(*options)
-    assert (status, err) == (0, "1 bad rows have no prediction.\n")
-    lines = out.splitlines()
-    assert (len(lines), lines[1]) == (2 + N_ROWS, '""')
 
 
 def test_output_is_all_or_nothing(fails, model):
@@ -990,12 +952,6 @@ def test_bad_models(fails, run, model):
     refuses("bad.skops: No such file or directory.")
 
 
-def test_other_columns_than_learned(fails, model):
-    Path("other.csv").write_text("length,town,zip,w\n1,oslo,2,3\n")
-    options = "--model", "m.skops"
-    fails("predict", "other.csv", *options, words="has no column 'city'")
-
-
 def test_no_probabilities(fails):
     write()
     run_options = "learn", "data.csv", *AMOUNTS, "--model", "m.skops", "-q"
@@ -1013,21 +969,6 @@ def test_unknown_class_in_test_file(fails, run):
     )
     assert score_in(out, "rows") == N_ROWS
     assert load("m.skops").n_samples_seen_ == N_ROWS
-
-
-def test_failure_in_mid_stream(fails):
-    file = Path(write())
-    file.write_text(file.read_text() + "1,2\n")
-    options = "learn", file, *CLASSES, "--chunk-rows", 100, "--model", "m.skops"
-    words = f"Row {N_ROWS + 1} .* {N_ROWS} rows were learned. m.skops has the model"
-    out = fails(*options, words=words)
-    assert score_in(out, "rows") == N_ROWS
-    assert table_in(out)[-1]["rows"] == str(N_ROWS)
-    before = Path("m.skops").read_bytes()
-    assert load("m.skops").n_samples_seen_ == N_ROWS
-    options = "--target", "y", "--resume", "m.skops", "--model", "m.skops"
-    fails("learn", file, *options, words="has 2 values")
-    assert Path("m.skops").read_bytes() == before
 
 
 def test_scores_are_there_if_the_model_cannot_be_saved(fails, monkeypatch):
@@ -1197,12 +1138,6 @@ def test_broken_pipe(argv, model, capsys):
 # As processes.
 
 
-def process(*argv, **options):
-    """Run a command in a new process."""
-    options = {"capture_output": True, "text": True, "env": environment(), **options}
-    return subprocess.run(command(argv), check=False, **options)
-
-
 def command(argv):
     return [sys.executable, "-m", "sklearn_scinol", *map(str, argv)]
 
@@ -1215,13 +1150,6 @@ def environment():
         "PYTHONIOENCODING": "utf-8",
         "NUMBA_DISABLE_JIT": "1",  # the rows are few
     }
-
-
-@pytest.mark.thorough
-def test_a_process_that_fails():
-    done = process("inspect", "missing.skops")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "missing.skops: No such file or directory.\n"
 
 
 @pytest.mark.thorough
