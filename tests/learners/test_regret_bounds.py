@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
+from support.comparators import Comparators
 from support.registry import CASES, LAYOUTS, LOSS_PARAMETERS, thinned
 
 from sklearn_scinol.estimators import scinol
@@ -36,84 +36,9 @@ cases = pytest.mark.parametrize("case", BOUNDED, ids=str)
 SIZES = [1e-3, 1.0, 1e3]  # of the algorithm's own parameter
 
 
-def make_target(case, decision):
-    if not case.classifies:
-        return decision if case.n_outputs > 1 else decision[:, 0]
-    if case.n_outputs > 1:
-        return decision.argmax(axis=1)
-    return (decision[:, 0] > 0).astype(int)
-
-
-class Comparators:
-    """The losses of fixed models on a stream and the bounds on the regret to them.
-
-    A model is the flat array of its weights, outputs by features and intercept, each
-    times the largest value of its feature.
-    """
-
-    def __init__(self, case, estimator, X, y, sample_weight):
-        self.estimator = estimator
-        self.radius = estimator.get_params().get("radius")
-        self.loss = case.reference_loss()
-        self.targets = case.reference_targets(y)
-        self.sample_weight = sample_weight
-        Z = np.column_stack([X, np.ones(len(X))])
-        largest = np.abs(Z).max(axis=0)
-        self.units = np.where(largest > 0, largest, 1.0)
-        self.Z = Z / self.units
-        self.shape = (case.n_outputs, Z.shape[1])
-
-    def total_loss(self, model):
-        """Value and gradient."""
-        P = (self.Z @ model.reshape(self.shape).T).tolist()
-        rows = list(zip(self.targets, P, strict=True))
-        values = np.array([self.loss.value(y, p) for y, p in rows])
-        gradients = np.array([self.loss.gradient(y, p) for y, p in rows])
-        weighted = self.sample_weight[:, np.newaxis] * gradients
-        return self.sample_weight @ values, (weighted.T @ self.Z).ravel()
-
-    def bound(self, model):
-        u = model.reshape(self.shape) / self.units
-        return self.estimator.regret_bound(u[:, :-1], u[:, -1])
-
-    def in_ball(self, model):
-        """The model, with each output shortened to what the bound is meant for."""
-        if self.radius is None:
-            return model
-        u = model.reshape(self.shape) / self.units
-        norms = np.linalg.norm(u, axis=1, keepdims=True)
-        shrink = np.minimum(1.0, self.radius / np.maximum(norms, 1e-300))
-        return (u * shrink * self.units).ravel()
-
-    def loss_and_bound(self, model):
-        """Value and gradient of the sum."""
-        value, gradient = self.total_loss(model)
-        if not np.isfinite(self.bound(model)):
-            return value, gradient
-        bound_gradient = np.nan_to_num(approx_fprime(model, self.bound), posinf=0.0)
-        return value + self.bound(model), gradient + bound_gradient
-
-    def check(self, model):
-        model = self.in_ball(model)
-        loss, bound = self.total_loss(model)[0], self.bound(model)
-        of_learner = self.estimator.cumulative_loss_
-        rounding = 1e-9 * (loss + abs(bound) + of_learner)
-        assert of_learner - loss <= bound + rounding
-
-    def check_hardest(self):
-        rng = np.random.default_rng(0)
-        size = self.shape[0] * self.shape[1]
-        self.check(np.zeros(size))
-        for scale in 1e-3, 1.0, 1e3:
-            self.check(scale * rng.standard_normal(size))
-        best = self.in_ball(self.minimum(self.total_loss, np.zeros(size), maxiter=20))
-        self.check(best)
-        self.check(self.minimum(self.loss_and_bound, best, maxiter=5))
-
-    @staticmethod
-    def minimum(function, start, maxiter):
-        options = {"maxiter": maxiter}
-        return minimize(function, start, jac=True, options=options).x
+def with_ones(X):
+    """Rows, and a last column for the intercept."""
+    return np.column_stack([X, np.ones(len(X))])
 
 
 @pytest.mark.cases(20)
@@ -123,15 +48,15 @@ def test_bound_holds_against_an_adversary(case, growth_and_size):
     n, (growth, size) = 40, growth_and_size
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, 2)) * growth ** np.arange(n)[:, np.newaxis]
-    y = make_target(case, np.zeros((n, case.n_outputs)))
+    y = case.targets(np.zeros((n, case.n_outputs)))
     estimator = case.make(**case.of_size(size))
     case.partial_fit(estimator, X[:1], y[:1])
     for r in range(1, n):
         decision = case.decision(estimator, X[r : r + 1])
         away = np.where(decision > 0, -1.0, 1.0) * 10.0 ** (r % 4)
-        y[r] = make_target(case, -decision if case.classifies else away)[0]
+        y[r] = case.targets(-decision if case.classifies else away)[0]
         case.partial_fit(estimator, X[r : r + 1], y[r : r + 1])
-    Comparators(case, estimator, X, y, np.ones(n)).check_hardest()
+    Comparators(case, estimator, with_ones(X), y, np.ones(n)).check_hardest()
 
 
 @pytest.mark.cases(20)
@@ -141,10 +66,10 @@ def test_bound_holds_on_a_long_stream(case):
     rng = np.random.default_rng(0)
     X = rng.choice([-1.0, 1.0], size=(1000, 1))
     coef = np.linspace(3.0, -3.0, case.n_outputs)
-    y = make_target(case, X * coef)
+    y = case.targets(X * coef)
     estimator = case.make()
     case.partial_fit(estimator, X, y)
-    comparators = Comparators(case, estimator, X, y, np.ones(len(y)))
+    comparators = Comparators(case, estimator, with_ones(X), y, np.ones(len(y)))
     model = np.column_stack([coef, np.zeros_like(coef)]).ravel()
     for scale in 0.0, 0.1, 0.3, 1.0, 3.0, 10.0:
         comparators.check(scale * model)
@@ -165,7 +90,6 @@ def test_bound_before_the_first_trial(case):
 
 N_HOSTILE = int(os.environ.get("HOSTILE_STREAMS", 6))
 N_RANDOM = 20  # comparators
-KERNELS = ["rbf", "poly", "laplacian"]
 
 
 class Hostile(NamedTuple):
@@ -217,7 +141,7 @@ class Hostile(NamedTuple):
 
     def attack(self, case, estimator, rng):
         """Let it learn; the targets, which are against what it predicts."""
-        y = make_target(case, np.zeros((len(self.X), case.n_outputs)))
+        y = case.targets(np.zeros((len(self.X), case.n_outputs)))
         container = LAYOUTS[2].container if self.is_sparse else np.array
         resolve = rng.choice([1.0, 0.8, 0.0])  # how often they are
         starts = np.unique(rng.integers(1, len(y) + 1, size=rng.integers(2, 12)))
@@ -233,24 +157,11 @@ class Hostile(NamedTuple):
             signs = signs * self.sizes[rows, np.newaxis]
             if case.classifies and case.n_outputs > 1:
                 signs += rng.random(signs.shape) * 1e-3 * np.abs(signs)
-            y[rows] = make_target(case, signs)
+            y[rows] = case.targets(signs)
             case.partial_fit(
                 estimator, X, y[rows], sample_weight=self.sample_weight[rows]
             )
         return y
-
-
-class CombinedRows(Comparators):
-    """Models in the space of a kernel: combinations of the first rows."""
-
-    def __init__(self, case, estimator, X, y, sample_weight):
-        self.vectors = X[:8]
-        K = estimator._model.kernel(X, self.vectors)
-        super().__init__(case, estimator, K, y, sample_weight)
-
-    def bound(self, model):
-        u = model.reshape(self.shape) / self.units
-        return self.estimator.regret_bound(u[:, :-1], u[:, -1], vectors=self.vectors)
 
 
 def best_model(case, comparators, y, sample_weight):
@@ -273,26 +184,23 @@ def best_model(case, comparators, y, sample_weight):
     return (coef * comparators.units).ravel()
 
 
-def attacked(case, seed, widest, kernel=None):
+def attacked(case, seed, widest):
     """Comparators of an estimator that has learned a hostile stream, and the stream."""
     rng = np.random.default_rng(seed)
     stream = Hostile.make(rng, widest)
     if not case.classifies and case.loss.startswith("squared"):
         stream = stream._replace(sizes=np.clip(stream.sizes, 1e-40, 1e40))
-    parameters = case.of_size(stream.hyperparameter)
-    model = Comparators
-    if kernel is not None:
-        parameters |= {"kernel": kernel, "gamma": 0.5, "degree": 2}
-        model = CombinedRows
-    estimator = case.make(**parameters)
+    estimator = case.make(**case.of_size(stream.hyperparameter))
     y = stream.attack(case, estimator, rng)
-    return model(case, estimator, stream.X, y, stream.sample_weight), stream, y, rng
+    comparators = Comparators(
+        case, estimator, with_ones(stream.X), y, stream.sample_weight
+    )
+    return comparators, stream, y, rng
 
 
-def check_hostile(case, seed, kernel=None):
-    widest = 6 if kernel else 80
+def check_hostile(case, seed):
     try:
-        comparators, stream, y, rng = attacked(case, seed, widest, kernel)
+        comparators, stream, y, rng = attacked(case, seed, widest=80)
     except ValueError as error:  # squares of errors may be too large for any model
         assert "Floating-point under-/overflow" in str(error)
         assert case.loss == "squared_error"
@@ -339,22 +247,8 @@ def test_bound_holds_in_wide_rows(case, monkeypatch):
         check_hostile(case, seed)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "algorithm",
-    [name for name in ATTACKED if name in ("dfeg", "kernel_gd")],
-)
-def test_bound_holds_on_hostile_streams_with_a_kernel(algorithm):
-    variants = ATTACKED[algorithm]
-    for seed in range(N_HOSTILE):
-        kernel = KERNELS[seed % len(KERNELS)]
-        check_hostile(variants[seed // len(KERNELS) % len(variants)], seed, kernel)
-
-
 @pytest.mark.cases(20)
-@pytest.mark.parametrize(
-    "case", [case for case in BOUNDED if case.algorithm == "scinol2"], ids=str
-)
+@pytest.mark.parametrize("case", ATTACKED["scinol2"], ids=str)
 def test_wealth_is_bounded_by_the_losses_at_zero(case):
     """By the total wealth at first plus the losses of a model that predicts 0."""
     for seed in range(N_HOSTILE):

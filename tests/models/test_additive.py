@@ -1,7 +1,5 @@
 """Additive models: functions of features."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -11,21 +9,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from support import naive
 from support.comparisons import assert_close, assert_identical
-from support.invariances import (
-    assert_chunks_do_not_matter,
-    assert_refused_chunks_change_nothing,
-    assert_rows_of_weight_zero_change_nothing,
-    weights,
-)
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
-from support.registry import REPRESENTATIVES, Case, compiled, thinned, thoroughly
+from support.registry import thinned, varied
 
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
-    config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.inspection import TermsDisplay
@@ -37,12 +28,7 @@ from sklearn_scinol.transforms import bins
 #: Small, since references are slow.
 N_SAMPLES, N_QUANTILES = 12, 2
 
-CASES = [
-    case
-    for case in REPRESENTATIVES
-    if case.has("additive")
-    and not (case.traits.touches_all or case.traits.by_vector or case.radius)
-]
+CASES = [case._replace(variant="") for case in varied("additive")]
 
 
 @pytest.fixture(autouse=True)
@@ -83,41 +69,6 @@ def test_reference(case, center, engine):
     estimator._check_state()
 
 
-@pytest.mark.cases(3)
-@thinned(
-    CASES,
-    split=["rows", "random", "blocks"],
-    scale=[False, True],
-)
-def test_chunks_do_not_matter(case, split, scale, monkeypatch, engine):
-    make = partial(case.make, additive=True, center=True, scale=scale)
-    assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
-
-
-@thinned(CASES)
-def test_rows_of_weight_zero_change_nothing(case, engine):
-    make = partial(case.make, additive=True, center=True, scale=True)
-    assert_rows_of_weight_zero_change_nothing(case, make, np.array)
-
-
-@pytest.mark.cases(20)
-@thinned(CASES)
-def test_units_cancel(case, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    exponents = np.random.default_rng(4).integers(-300, 301, size=X.shape[1])
-    units = 2.0**exponents
-    plain, scaled = (
-        case.make(additive=True, center=True, scale=True) for _ in range(2)
-    )
-    c = weights(len(y))
-    assert_identical(
-        case.charged(scaled, X * units, y, sample_weight=c),
-        case.charged(plain, X, y, sample_weight=c),
-    )
-    assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
-
-
 @pytest.mark.parametrize("function", [np.exp, np.cbrt, lambda X: 1e-20 * X])
 def test_codes_depend_on_the_order_only(function, engine):
     case = CASES[0]
@@ -131,46 +82,6 @@ def test_codes_depend_on_the_order_only(function, engine):
     ]
     assert rows[0].nnz > 3 * len(X)
     assert_array_equal(rows[0].toarray(), rows[1].toarray())
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("container", [np.asfortranarray, sparse.csr_array])
-def test_input_formats(container, dtype, engine):
-    case = CASES[0]
-    X, y = unit(case)
-    X = X.astype(dtype)
-    plain, other = (case.make(additive=True, center=True, scale=True) for _ in range(2))
-    expected = case.charged(plain, X.astype(float), y)
-    assert_identical(case.charged(other, container(X), y), expected)
-    assert_identical(
-        case.decision(other, container(X)), case.decision(plain, X.astype(float))
-    )
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "case",
-    [
-        Case(ScInOLRegressor, "absolute_error", "scinol2", 3),
-        *thoroughly(Case(BaselineClassifier, "log_loss", "adaogd", average=15)),
-    ],
-    ids=str,
-)
-@compiled
-def test_engines_agree(case, engine):
-    X, y = unit(case)
-    answers = []
-    for name in "numpy", engine:
-        with config_context(engine=name):
-            model = case.make(additive=True, center=True, scale=True)
-            answers += [case.charged(model, X, y), case.decision(model, 2 * X)]
-    assert_close(answers[2], answers[0], 1e-10)
-    assert_close(answers[3], answers[1], 1e-10)
-
-
-def test_a_refused_chunk_changes_nothing(engine):
-    """Before and after edges are fixed."""
-    assert_refused_chunks_change_nothing(CASES[0], CASES[0].make(additive=True))
 
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])

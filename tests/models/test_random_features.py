@@ -1,21 +1,14 @@
 """Newton steps on random Fourier features."""
 
 from copy import deepcopy
-from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import clone
 from support import naive
 from support.comparisons import assert_identical
-from support.invariances import (
-    assert_chunks_do_not_matter,
-    assert_refused_chunks_change_nothing,
-    assert_rows_of_weight_zero_change_nothing,
-    weights,
-)
+from support.invariances import weights
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.naive_fourier import FourierFeatures, RandomFeatures
 from support.registry import CASES, REPRESENTATIVES, seeds, thinned
@@ -61,18 +54,6 @@ def test_reference(case, center, gamma, engine):
     estimator._check_state()
 
 
-@thinned(REPRESENTATIVES, split=["rows", "random", "blocks"])
-def test_chunks_do_not_matter(case, split, monkeypatch, engine):
-    make = partial(case.make, **RANDOM, **STANDARD)
-    assert_chunks_do_not_matter(case, make, np.array, split, monkeypatch)
-
-
-@thinned(REPRESENTATIVES)
-def test_rows_of_weight_zero_change_nothing(case, engine):
-    make = partial(case.make, **RANDOM, **STANDARD)
-    assert_rows_of_weight_zero_change_nothing(case, make, np.array)
-
-
 @thinned(REPRESENTATIVES, clip_ratio=[None, 1.5], scale=[False, True])
 @seeds
 def test_units_cancel(case, clip_ratio, scale, seed, engine):
@@ -101,20 +82,6 @@ def test_clipped_values_do_not_widen_moments():
     ]
     assert scores[0] < 0.6
     assert scores[1] > 0.8
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("container", [np.asfortranarray, sparse.csr_array])
-def test_input_formats(container, dtype, engine):
-    case = REPRESENTATIVES[0]
-    X, y = case.data()
-    X = X.astype(dtype)
-    plain, other = (case.make(**RANDOM, **STANDARD) for _ in range(2))
-    expected = case.charged(plain, X.astype(float), y)
-    assert_identical(case.charged(other, container(X), y), expected)
-    assert_identical(
-        case.decision(other, container(X)), case.decision(plain, X.astype(float))
-    )
 
 
 def test_a_pipeline_is_the_same(engine):
@@ -193,16 +160,6 @@ def test_no_bound_against_linear_models():
         model.regret_bound([0.0, 0.0])
 
 
-def test_deviations_grow_where_nothing_was_seen():
-    X, y, _ = chessboard(500)
-    model = OnlineNewtonClassifier(**BOARD).partial_fit(X, y, classes=[False, True])
-    deviations = model.decision_function([[2.0, 2.0], [6.0, 6.0]], return_std=True)[1]
-    assert deviations[1] > 2.0 * deviations[0]
-    model = OnlineNewtonRegressor(**BOARD).partial_fit(X, 1.0 * y)
-    deviations = model.predict([[2.0, 2.0], [6.0, 6.0]], return_std=True)[1]
-    assert deviations[1] > 2.0 * deviations[0]
-
-
 def test_what_is_too_large(monkeypatch):
     X, y, _ = chessboard(20)
     monkeypatch.setattr(second_order, "MAX_COVARIANCES", 50)
@@ -214,25 +171,7 @@ def test_what_is_too_large(monkeypatch):
         OnlineNewtonRegressor(random_features=9).partial_fit(np.ones((2, 6)), [0, 1])
 
 
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        *({"random_features": value} for value in (-1, 2.5, "auto")),
-        *({"gamma": value} for value in (-1.0, "auto", None)),
-    ],
-)
-def test_bad_parameters(parameters):
-    (name,) = parameters
-    with pytest.raises(ValueError, match=f"The '{name}' parameter of"):
-        OnlineNewtonRegressor(**parameters).partial_fit([[1.0]], [1.0])
-
-
 # Going on.
-
-
-def test_a_refused_chunk_changes_nothing(engine):
-    model = REPRESENTATIVES[0].make(**RANDOM, **STANDARD)
-    assert_refused_chunks_change_nothing(REPRESENTATIVES[0], model)
 
 
 @pytest.mark.thorough

@@ -1,9 +1,6 @@
 """Tests of invariances, for estimators that a function `make` returns."""
 
-import pickle
-
 import numpy as np
-import pytest
 
 from sklearn_scinol.models import transformed
 from support.comparisons import assert_close, assert_identical, learned
@@ -55,8 +52,9 @@ def assert_powers_of_two_cancel(case, make, container):
         case.decision(scaled, container(new * units)),
         case.decision(plain, container(new)),
     )
-    assert_identical(scaled.coef_ * units, plain.coef_)
-    assert_identical(scaled.intercept_, plain.intercept_)
+    if hasattr(plain, "coef_"):
+        assert_identical(scaled.coef_ * units, plain.coef_)
+        assert_identical(scaled.intercept_, plain.intercept_)
     assert scaled.cumulative_loss_ == plain.cumulative_loss_
     return plain, scaled, units
 
@@ -98,16 +96,3 @@ def assert_rows_of_weight_zero_change_nothing(case, make, container):
     assert_identical(learned(all_rows), learned(some_rows))
     case.partial_fit(all_rows, container(1e9 * X), y, sample_weight=np.zeros(len(y)))
     assert_identical(learned(all_rows), learned(some_rows))
-
-
-def assert_refused_chunks_change_nothing(case, model):
-    X, y = case.data()
-    for start in range(0, len(y), 8):
-        rows = slice(start, start + 8)
-        bad = X[rows].copy()
-        bad[5, 2] = np.nan
-        before = pickle.dumps(model)
-        with pytest.raises(ValueError, match="NaN"):
-            case.partial_fit(model, bad, y[rows])
-        assert pickle.dumps(model) == before
-        case.partial_fit(model, X[rows], y[rows])

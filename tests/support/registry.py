@@ -133,6 +133,21 @@ PARAMETERS = {
     "online_newton": {"prior_scale": 0.7, "forgetting": 0.02},
 }
 
+#: Parameters for learners that see other rows and targets than those given.
+SCALED = {"scale": True, "standardize_target": True}
+VARIANTS = {
+    "": {},
+    "scaled": SCALED,
+    "forgetful": {"moment_forgetting": 0.1, **SCALED},
+    "additive": {"additive": True, "scale": True},
+    "random": {
+        "random_features": 7,
+        "random_state": 0,
+        "scale": True,
+        "clip_deviations": 3.0,
+    },
+}
+
 #: What a parameter of the references is called by an estimator that has it not.
 SYNONYMS = {"beta": "learning_rate"}
 
@@ -146,6 +161,7 @@ class Case(NamedTuple):
     n_outputs: int = 1
     average: int = 0
     radius: float | None = None
+    variant: str = ""
 
     @property
     def learner(self):
@@ -180,6 +196,7 @@ class Case(NamedTuple):
             ("several", self.n_outputs > 1),
             ("average", self.average > 0),
             ("ball", self.radius is not None),
+            *([("variant", self.variant)] if self.variant else []),
         ]
 
     @property
@@ -191,6 +208,8 @@ class Case(NamedTuple):
     def make(self, **parameters):
         """The estimator; of rows and targets as they are, if not asked for others."""
         defaults = as_given(self.estimator) | self.ball
+        chosen = VARIANTS[self.variant]
+        defaults |= {name: chosen[name] for name in chosen if self.has(name)}
         if self.averages:
             defaults["average"] = self.average
         if self.diverges:
@@ -246,14 +265,19 @@ class Case(NamedTuple):
         X[rng.random(X.shape) < 0.4] = 0.0
         if not self.traits.by_vector:
             X *= 10.0 ** np.arange(-3, 3)
-        decision += rng.normal(size=decision.shape)
+        y = self.targets(decision + rng.normal(size=decision.shape))
         if not self.classifies:
-            return X, decision if self.n_outputs > 1 else decision[:, 0]
-        several = self.n_outputs > 1
-        y = decision.argmax(axis=1) if several else (decision[:, 0] > 0).astype(int)
+            return X, y
         missing = np.setdiff1d(self.classes()["classes"], y)[:n_samples]
         y[: missing.size] = missing  # so that `fit` sees all classes
         return X, y
+
+    def targets(self, decision):
+        """Targets that predictions of shape (n, n_outputs) are right for."""
+        if self.classifies and self.n_outputs > 1:
+            return decision.argmax(axis=1)
+        y = decision if self.n_outputs > 1 else decision[:, 0]
+        return (y > 0).astype(int) if self.classifies else y
 
     def classes(self):
         """What `partial_fit` needs besides the rows."""
@@ -315,7 +339,8 @@ class Case(NamedTuple):
     def __str__(self):
         name = f"{self.estimator.__name__}-{self.loss}-{self.algorithm}"
         name += f"-{self.n_outputs}" + ("-average" if self.average else "")
-        return name + ("" if self.radius is None else f"-radius-{self.radius}")
+        name += "" if self.radius is None else f"-radius-{self.radius}"
+        return name + (f"-{self.variant}" if self.variant else "")
 
 
 def as_given(estimator):
@@ -407,6 +432,23 @@ REPRESENTATIVES += [
     case
     for case in ON_BALL
     if case.traits.implicit and case.loss == case.estimator().loss
+]
+
+
+def varied(variant):
+    """Cases of a variant, whose first parameter their estimator has."""
+    is_additive = variant == "additive"
+    return [
+        case._replace(variant=variant)
+        for case in REPRESENTATIVES
+        if case.radius is None and case.has(next(iter(VARIANTS[variant])))
+        if not (is_additive and (case.traits.touches_all or case.traits.by_vector))
+    ]
+
+
+#: Representatives as they are, and in all variants.
+VARIED = REPRESENTATIVES + [
+    case for variant in VARIANTS if variant for case in varied(variant)
 ]
 
 

@@ -1,16 +1,12 @@
 """Estimators that scale features, and rows as their learners see them."""
 
 import numpy as np
-from numpy.testing import assert_allclose
 
 from support.naive import relative_to_means
 from support.registry import REPRESENTATIVES
 
-PLAIN = [case for case in REPRESENTATIVES if not case.average and case.radius is None]
-
-AVERAGED = [case for case in REPRESENTATIVES if case.average and case.radius is None]
-
-ALL = [*PLAIN, *AVERAGED]
+ALL = [case for case in REPRESENTATIVES if case.radius is None]
+PLAIN = [case for case in ALL if not case.average]
 
 
 def has_target(case):
@@ -42,15 +38,3 @@ def standardized_row(before, weights_before, x, c, center):
     varies = np.ptp(X, axis=0) > 0.0
     z = x - mean if center else x
     return np.where(varies, z / np.sqrt(np.where(varies, variance, 1.0)), 0.0)
-
-
-def assert_predictions_are_charged(case, estimator, container):
-    X, y = case.data(15)
-    X[::7] *= 10.0 ** np.random.default_rng(4).integers(9, size=X[::7].shape)
-    case.partial_fit(estimator, container(X[:1]), y[:1])
-    for r in range(1, len(y)):
-        x, label = container(X[r : r + 1]), y[r : r + 1]
-        decision = case.decision(estimator, x)
-        ignored = case.charged(estimator, x, label, sample_weight=np.zeros(1))
-        assert_allclose(ignored, decision, rtol=1e-10)
-        assert_allclose(case.charged(estimator, x, label), decision, rtol=1e-10)

@@ -1,6 +1,5 @@
 """What `moment_forgetting` means, and what holds with it."""
 
-from functools import partial
 from math import fsum, sqrt
 
 import numpy as np
@@ -10,17 +9,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from support.comparisons import assert_close, assert_identical
-from support.invariances import (
-    assert_change_cancels,
-    assert_chunks_do_not_matter,
-    assert_powers_of_two_cancel,
-    assert_rows_of_weight_zero_change_nothing,
-    weights,
-)
+from support.invariances import weights
 from support.registry import ENGINES, LAYOUTS, compiled, compiled_runs, family, thinned
 from support.scaled import (
     ALL,
-    assert_predictions_are_charged,
     make,
     standardized_row,
     weights_of_standardised,
@@ -100,46 +92,6 @@ def test_none_is_zero(case, engine):
     assert_identical(case.charged(none, X, y), case.charged(plain, X, y))
 
 
-# What holds as without forgetting.
-
-
-@thinned(CASES, layout=LAYOUTS, split=["rows", "random", "blocks"])
-def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
-    makes = partial(forgetful, case, layout)
-    assert_chunks_do_not_matter(case, makes, layout.container, split, monkeypatch)
-
-
-@in_layouts
-def test_rows_of_weight_zero(case, layout, engine):
-    makes = partial(forgetful, case, layout)
-    assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
-
-
-@pytest.mark.cases(20)
-@in_layouts
-def test_powers_of_two(case, layout, engine):
-    makes = partial(forgetful, case, layout)
-    assert_powers_of_two_cancel(case, makes, layout.container)
-
-
-@pytest.mark.cases(20)
-@in_layouts
-def test_any_units(case, layout, engine):
-    """With centring, any zero as well."""
-    X, y = case.data()
-    rng = np.random.default_rng(4)
-    units = 10.0 ** rng.uniform(-20.0, 20.0, size=X.shape[1])
-    shift = 10.0 * rng.normal(size=X.shape[1]) * X.std(axis=0) * layout.center
-    rows, makes = (X, y, case.data(seed=3)[0]), partial(forgetful, case, layout)
-    change = lambda X: (X + shift) * units  # noqa: E731
-    assert_change_cancels(case, makes, layout.container, change, rows)
-
-
-@in_layouts
-def test_prediction_is_what_is_charged(case, layout, engine):
-    assert_predictions_are_charged(case, forgetful(case, layout), layout.container)
-
-
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("run", COMPILED, ids=str)
 @compiled
@@ -174,24 +126,6 @@ def test_sparse_rows_without_scaling(case, engine):
     assert_identical(case.charged(other, X, y, sample_weight=c), expected)
     assert_identical(case.decision(other, X), case.decision(plain, X))
     assert_identical(other.coef_, plain.coef_)
-
-
-@thinned(CASES)
-def test_sparse_and_dense_chunks(case, engine):
-    X, y = case.data()
-    c = weights(len(y))
-    dense, mixed = (forgetful(case, LAYOUTS[0]) for _ in range(2))
-    for n, chunk in enumerate(np.split(np.arange(len(y)), [11, 19, 33])):
-        rows = X[chunk]
-        expected = case.charged(dense, rows, y[chunk], sample_weight=c[chunk])
-        rows = sparse.csr_array(rows) if n % 2 else rows
-        charged = case.charged(mixed, rows, y[chunk], sample_weight=c[chunk])
-        assert_close(charged, expected, 1e-9)
-        new = case.data(seed=n)[0]
-        expected = case.decision(dense, new)
-        assert_close(case.decision(mixed, sparse.csr_array(new)), expected, 1e-9)
-        assert_close(case.decision(mixed, new), expected, 1e-9)
-    assert_close(mixed.coef_, dense.coef_, 1e-9)
 
 
 def naive_rows(X, c, forgetting):
@@ -454,9 +388,3 @@ def test_features_that_drift(engine):
         said = estimator.partial_fit_predict(x[:, np.newaxis], y)
         errors.append(np.abs(said - y).mean())
     assert errors[1] < 0.91 * errors[0]
-
-
-@pytest.mark.parametrize("forgetting", [-0.1, 1.0, np.nan, "much"])
-def test_unusable_values(forgetting):
-    with pytest.raises(ValueError, match="The 'moment_forgetting' parameter of"):
-        ScInOLRegressor(moment_forgetting=forgetting).fit([[1.0], [2.0]], [0, 1])

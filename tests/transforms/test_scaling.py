@@ -6,28 +6,19 @@ without scaling, must do the same with those.
 
 import copy
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from support.comparisons import assert_close, assert_close_models, assert_identical
-from support.invariances import (
-    assert_change_cancels,
-    assert_chunks_do_not_matter,
-    assert_powers_of_two_cancel,
-    assert_rows_of_weight_zero_change_nothing,
-    weights,
-)
+from support.comparisons import assert_close, assert_identical
+from support.invariances import weights
 from support.naive import LOSSES
 from support.registry import CASES, LAYOUTS, LOSS_PARAMETERS, as_linear, thinned
 from support.scaled import (
     ALL,
     PLAIN,
-    assert_predictions_are_charged,
     has_target,
     make,
     standardized_row,
@@ -79,85 +70,6 @@ def test_plain_learner_of_standardized_rows(case, layout, engine):
         assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
         expected = case.decision(plain, layout.container(Z_new))
     assert_close(case.decision(scaled, layout.container(new)), expected, 1e-9)
-
-
-@pytest.mark.cases(20)
-@in_layouts
-def test_powers_of_two(case, layout, engine):
-    assert_powers_of_two_cancel(case, partial(make, case, layout), layout.container)
-
-
-@pytest.mark.cases(20)
-@in_layouts
-def test_any_units(case, layout, engine):
-    """With centring, any zero as well."""
-    X, y = case.data()
-    rng = np.random.default_rng(4)
-    units = 10.0 ** rng.uniform(-20.0, 20.0, size=X.shape[1])
-    units *= rng.choice([-1.0, 1.0], size=units.shape) if layout.center else 1.0
-    shift = 10.0 * rng.normal(size=X.shape[1]) * X.std(axis=0) * layout.center
-    rows, makes = (X, y, case.data(seed=3)[0]), partial(make, case, layout)
-    change = lambda X: (X + shift) * units  # noqa: E731
-    plain, moved = assert_change_cancels(case, makes, layout.container, change, rows)
-    assert_close(moved.coef_ * units, plain.coef_, 1e-9)
-
-
-@thinned(ALL)
-def test_dense_and_sparse(case, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    c = weights(len(y))
-    dense, _, csr = LAYOUTS
-    from_dense, from_sparse = make(case, dense), make(case, csr)
-    charged = case.charged(from_dense, X, y, sample_weight=c)
-    assert_close(
-        case.charged(from_sparse, sparse.csr_array(X), y, sample_weight=c),
-        charged,
-        1e-12,
-    )
-    assert_close_models(from_sparse, from_dense, 1e-12)
-    assert_close(
-        case.decision(from_sparse, sparse.csr_array(new)),
-        case.decision(from_dense, new),
-        1e-12,
-    )
-
-
-@thinned(ALL, first=["dense", "sparse"], center=["auto", False])
-def test_dense_and_sparse_chunks(case, first, center, engine):
-    """Zeros of sparse rows may wait; those of dense rows must not find them waiting."""
-    X, y = case.data()
-    X[:, 3] *= np.arange(len(y)) < 10  # ends with zeros
-    c = weights(len(y))
-    containers = [np.array, sparse.csr_array]
-    if first == "sparse":
-        containers.reverse()
-    layout = LAYOUTS[0]
-    whole, mixed = (make(case, layout, center=center) for _ in range(2))
-    case.partial_fit(whole, containers[0](X), y, sample_weight=c)
-    for chunk, rows in enumerate(np.split(np.arange(len(y)), [11, 19, 33])):
-        container = containers[chunk % 2]
-        case.partial_fit(mixed, container(X[rows]), y[rows], sample_weight=c[rows])
-    assert_close_models(mixed, whole, 1e-12)
-    new, _ = case.data(seed=3)
-    assert_close(case.decision(mixed, new), case.decision(whole, new), 1e-12)
-
-
-@thinned(ALL, layout=LAYOUTS, split=["rows", "blocks"])
-def test_chunks_do_not_matter(case, layout, split, engine, monkeypatch):
-    makes = partial(make, case, layout)
-    assert_chunks_do_not_matter(case, makes, layout.container, split, monkeypatch)
-
-
-@in_layouts
-def test_rows_of_weight_zero(case, layout, engine):
-    makes = partial(make, case, layout)
-    assert_rows_of_weight_zero_change_nothing(case, makes, layout.container)
-
-
-@in_layouts
-def test_prediction_is_what_is_charged(case, layout, engine):
-    assert_predictions_are_charged(case, make(case, layout), layout.container)
 
 
 # Coefficients.
