@@ -10,11 +10,13 @@ from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .._docstrings import inherit_descriptions
 from ..transforms.bins import N_QUANTILES, N_SAMPLES, FeatureBins
 from ..transforms.placement import Moves
 from .stream import FeatureTransformer
 
 
+@inherit_descriptions
 class OnlineBinner(FeatureTransformer):
     """Encodes features as one-hot codes of bins, on a stream.
 
@@ -29,7 +31,6 @@ class OnlineBinner(FeatureTransformer):
     ----------
     n_samples : int, default=100
         Number of rows after which the edges are fixed. Rows before have no codes.
-
     n_quantiles : int, default=8
         Number of edges that are quantiles of the rows, and of edges that are quantiles
         of the distinct values, which matter where most rows have the same value.
@@ -39,15 +40,6 @@ class OnlineBinner(FeatureTransformer):
     edges_ : list of ndarray
         Edges of each feature, in ascending order. A bin includes its upper edge. Empty
         before they are fixed, and for features with up to two values, without codes.
-
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import inherit_descriptions
 from .._typing import RandomState
 from ..blocks import DenseRows, RowWeights
 from ..estimators.parameters import GAMMA
@@ -19,6 +20,7 @@ from ..transforms.fourier import FourierFeatures
 from .stream import FeatureTransformer
 
 
+@inherit_descriptions
 class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer):
     r"""Maps features to random ones that approximate a kernel, on a stream.
 
@@ -38,10 +40,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     gamma : float or "scale", default="scale"
         Parameter of the kernel. "scale" stands for ``1 / n_features``, since the
         variance of features is 1.
-
     n_components : int, default=64
         Number D of random features.
-
     random_state : int, RandomState instance or None, default=None
         Seed of the directions, which are drawn once, before the first row.
 
@@ -49,18 +49,8 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     ----------
     random_weights_ : ndarray of shape (n_features, n_components)
         Directions W, transposed, each of them twice.
-
     random_offset_ : ndarray of shape (n_components,)
         Phases b: 0 for the first of two, and :math:`-\pi / 2` for the second.
-
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------

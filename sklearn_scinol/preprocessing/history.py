@@ -16,6 +16,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import described_as, inherit_descriptions
 from .._state import checkpoint
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from ..blocks import Events, LateEvents
@@ -51,6 +52,7 @@ EPOCH = datetime(1970, 1, 1)
 NO_KEYS = np.empty(0, np.uint64)
 
 
+@inherit_descriptions
 class OnlineHistory(TableReader):
     """Adds what the stream has told of each row's keys, from the rows before.
 
@@ -71,18 +73,14 @@ class OnlineHistory(TableReader):
         "hour", "weekday", "day" or "month" of the time, where that is a date. The empty
         tuple stands for the whole stream. By default the columns of text and categories
         of the first chunk, each alone, and the whole stream.
-
     time : str or int, default=None
         Column with the time of rows: dates or numbers, as the first chunk tells. By
         default rows are equally far apart.
-
     values : list of str or int, default=None
         Columns of numbers to keep a history of. By default all that are neither keys
         nor the time.
-
     target : bool, default=True
         Whether to keep a history of labels or targets.
-
     n_hashed : int, default=2**18
         Maximum number of different values of a key of which the history is kept. When
         more come, the value seen least recently is forgotten.
@@ -91,18 +89,8 @@ class OnlineHistory(TableReader):
     ----------
     keys_ : list of tuple of str
         Names of the columns of each key.
-
     values_ : list of str
         Names of the columns of numbers with a history.
-
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of columns of the table.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------
@@ -220,6 +208,7 @@ class OnlineHistory(TableReader):
         self.n_hashed = n_hashed
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(TableReader.fit)
     def fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
     ) -> Transformed:
@@ -227,47 +216,24 @@ class OnlineHistory(TableReader):
 
         What was learned before is forgotten.
 
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`.
-
         Returns
         -------
         Z : table or array of shape (n_samples, n_features_out)
             As :meth:`partial_fit_transform` would give.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
         """
         return self._learn_and_transform(X, self._targets(y, classes), True)
 
+    @described_as(TableReader.get_feature_names_out)
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
         """Get names of the columns of transformed rows.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored.
 
         Returns
         -------
         names : ndarray of str of shape (n_features_out,)
             Those of the table, and such as "card_count_1h", "card_amount_mean_4" and
             "card_target_mean_8"; "all_count" for the whole stream.
-
-        Raises
-        ------
-        NotFittedError
-            If no row was learned yet.
         """
         check_is_fitted(self)
         return np.array([*self._known_columns, *self._names()], object)

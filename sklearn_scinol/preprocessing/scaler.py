@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import inherit_descriptions
 from ..transforms.standard import StandardTransform
 from .stream import FeatureTransformer
 
 
+@inherit_descriptions
 class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     """Standardises features, on a stream.
 
@@ -26,18 +28,8 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     ----------
     mean_ : ndarray of shape (n_features,)
         Mean of the values so far, in their units; 0 if there were none.
-
     var_ : ndarray of shape (n_features,)
         Variance of the values so far, not corrected for bias.
-
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of features.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------

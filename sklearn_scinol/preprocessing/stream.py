@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config, _wrap_method_output
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._docstrings import LinkedToPages
+from .._docstrings import LinkedToPages, described_as
 from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
 from .._optional import import_optional
@@ -39,7 +39,17 @@ class StreamTransformer(
     BaseEstimator,
     metaclass=ABCMeta,
 ):
-    """Base of the transformers that learn from a stream, row after row."""
+    """Base of the transformers that learn from a stream, row after row.
+
+    Attributes
+    ----------
+    n_samples_seen_ : int
+        Number of rows so far.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Feature names, if X has them.
+    """
 
     # To be defined by subclasses.
 
@@ -115,6 +125,7 @@ class StreamTransformer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(fit)
     def partial_fit(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
     ) -> Self:
@@ -122,28 +133,15 @@ class StreamTransformer(
 
         Parameters
         ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
         classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call counts.
-
-        Returns
-        -------
-        self : object
-            The transformer.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
+            All classes, if `y` has labels; the first call counts.
         """
         targets = self._targets(y, classes)
         self._learn_rows(X, self._learn, self._is_first, targets)
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(partial_fit)
     def partial_fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
     ) -> Transformed:
@@ -152,44 +150,21 @@ class StreamTransformer(
         No row is transformed by later ones, or by its own target: the size of chunks
         changes nothing.
 
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call counts.
-
         Returns
         -------
         Z : array or CSR array of shape (n_samples, n_features_out)
             As :meth:`transform` would give for each row right before it is learned.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
         """
         targets = self._targets(y, classes)
         return self._learn_and_transform(X, targets, self._is_first)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(fit)
     def observe(self, X: TableLike) -> Self:
         """Learn the next rows before their labels are known, or without labels.
 
         With :meth:`learn_labels`, once labels come, this is what :meth:`partial_fit`
         does at once.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
-
-        Returns
-        -------
-        self : object
-            The transformer.
 
         Raises
         ------
@@ -201,28 +176,19 @@ class StreamTransformer(
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(observe)
     def observe_transform(self, X: TableLike) -> Transformed:
         """Learn the next rows before their labels are known, and transform each.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            The next rows of the stream.
 
         Returns
         -------
         Z : array or CSR array of shape (n_samples, n_features_out)
             As from :meth:`partial_fit_transform`, by the labels that are known by now.
-
-        Raises
-        ------
-        ValueError
-            If the rows are not valid, or the first rows need targets. The transformer
-            is then unchanged.
         """
         return self._learn_and_transform(X, None, self._is_first)
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(partial_fit)
     def learn_labels(
         self, X: TableLike, y: Any, *, classes: Labels | None = None
     ) -> Self:
@@ -232,10 +198,6 @@ class StreamTransformer(
         ----------
         X : table or array-like of shape (n_samples, n_features)
             The rows, as they were when they were observed.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`; the first call counts.
 
         Returns
         -------
@@ -256,13 +218,9 @@ class StreamTransformer(
         return self
 
     @reads
+    @described_as(fit)
     def transform(self, X: TableLike) -> Transformed:
         """Transform rows, each as if it were the next of the stream.
-
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows.
 
         Returns
         -------

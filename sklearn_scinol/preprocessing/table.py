@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import described_as, inherit_descriptions
 from .._locks import reads
 from .._typing import TableLike
 from ..config import current_engine
@@ -24,6 +25,7 @@ Kind: TypeAlias = Literal[
 ]
 
 
+@inherit_descriptions
 class TableEncoder(TableTransformer):
     """Encode tables with columns of all kinds as rows of numbers, on a stream.
 
@@ -45,28 +47,21 @@ class TableEncoder(TableTransformer):
         in the first chunk that has some decide. Strings are text if they have three
         words on average and most are distinct, and categories otherwise; those that
         stand for numbers, dates (ISO 8601) or times ("18:00") have to be declared.
-
     interactions : list of tuple of str, default=None
         Names of two or more columns whose values are also combined, by hashing:
         numbers, of which the bin counts, categories and booleans.
-
     n_hashed : int, default=2**18
         Number of columns for hashed values.
-
     n_named : int, default=128
         Number of distinct values of a number or category that get columns of their own,
         in the order in which they come. Numbers that hardly ever recur get none.
-
     n_quantiles : int, default=8
         Numbers have up to twice as many bins, see :class:`OnlineBinner`.
-
     missing_columns : {"error", "ignore"}, default="error"
         What to do if a later chunk lacks a column of the first one. "ignore" takes its
         values as missing, as is always done in dicts.
-
     new_columns : {"error", "ignore"}, default="error"
         What to do with a column that the first chunk does not have.
-
     sparse_output : {"auto", True, False}, default="auto"
         Whether rows are sparse, or the dense view. "auto": sparse, with the dense view
         as an attribute `dense_view` if targets are learned: by methods that get `y`,
@@ -79,13 +74,10 @@ class TableEncoder(TableTransformer):
     kinds_ : dict
         The kind of each column that is not dropped; None as long as all its values
         were missing.
-
     categories_ : dict
         Values that have columns of their own, by the names of numbers and categories.
-
     hashed_names_ : dict
         The first two names that came to each hashed column, by its number.
-
     input_report_ : dict of dict
         For each column that is not dropped, the shares of rows that were `missing`;
         of `unseen` categories, which got a column or a hashed name; of numbers
@@ -93,15 +85,6 @@ class TableEncoder(TableTransformer):
         look like a number where the column's first one did not, or the reverse. Each
         row is compared with those before it; only learned rows count. With `_lately`
         at the end, the same in the last 1,024 to 2,047 rows.
-
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of columns of the table.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------
@@ -237,15 +220,11 @@ class TableEncoder(TableTransformer):
         self.new_columns = new_columns
         self.sparse_output = sparse_output
 
+    @described_as(TableTransformer.get_feature_names_out)
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
         """Get names of the columns of transformed rows, as known by now.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored.
 
         Returns
         -------
@@ -253,11 +232,6 @@ class TableEncoder(TableTransformer):
             Such as "age", "age<=25", "age=30", "city=Oslo" and "age_missing"; for a
             hashed column, the first two names that came to it, joined by " | ". Unused
             columns have names that end in a number.
-
-        Raises
-        ------
-        NotFittedError
-            If no row was learned yet.
         """
         check_is_fitted(self)
         if self._gives_dense_rows:
@@ -292,27 +266,16 @@ class TableEncoder(TableTransformer):
         return self._encoding.counts.report(self._encoding.counted)
 
     @reads
+    @described_as(TableTransformer.transform)
     def input_flags(self, X: TableLike) -> dict[str, dict[str, NDArray[np.bool_]]]:
         """Tell of each row what `input_report_` would count if it were learned next.
 
         For :class:`~sklearn_scinol.evaluation.LossMonitor`, or for rows to predict.
 
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows.
-
         Returns
         -------
         flags : dict of dict of ndarray of bool of shape (n_samples,)
             By column: `missing`, `unseen`, `out_of_range` and `changed_type`.
-
-        Raises
-        ------
-        NotFittedError
-            If no row was learned yet.
-        ValueError
-            If the rows are not valid.
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
+from .._docstrings import described_as
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import check_not_masked, names_error
 from ..config import current_engine
@@ -42,7 +44,13 @@ DEFAULTS = {
 
 
 class TableReader(StreamTransformer):
-    """Base of the transformers that read tables."""
+    """Base of the transformers that read tables.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns of the table.
+    """
 
     _reads = "tables"
 
@@ -50,6 +58,23 @@ class TableReader(StreamTransformer):
     @abstractmethod
     def _needed_columns(self):
         """Names of the columns that later frames must have."""
+
+    @abstractmethod
+    def get_feature_names_out(
+        self, input_features: object = None
+    ) -> NDArray[np.object_]:
+        """Get names of the columns of transformed rows, as known by now.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Raises
+        ------
+        NotFittedError
+            If no row was learned yet.
+        """
 
     def _targets(self, y, classes):
         return None if y is None else Targets(y, classes)
@@ -110,6 +135,7 @@ class TableTransformer(TableReader):
     _dense: Any = None
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(TableReader.fit)
     def fit_transform(
         self, X: TableLike, y: Any = None, *, classes: Labels | None = None
     ) -> Transformed:
@@ -118,24 +144,10 @@ class TableTransformer(TableReader):
         Means of targets in a row are of earlier rows only: they never know its own
         target. All else is as from :meth:`transform` after :meth:`fit`.
 
-        Parameters
-        ----------
-        X : table or array-like of shape (n_samples, n_features)
-            Rows, in any units.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
-            See :meth:`fit`.
-        classes : array-like of shape (n_classes,), default=None
-            See :meth:`fit`.
-
         Returns
         -------
         Z : array or CSR array of shape (n_samples, n_features_out)
             The transformed rows.
-
-        Raises
-        ------
-        ValueError
-            If the rows or targets are not valid. The transformer is then unchanged.
         """
         targets = self._targets(y, classes)
         Z = self._learn_and_transform(X, targets, True)

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import described_as, inherit_descriptions
 from .tabular import TableTransformer
 
 
+@inherit_descriptions
 class OnlineTargetEncoder(TableTransformer):
     """Encodes categories by running means of the target, on a stream.
 
@@ -31,22 +33,10 @@ class OnlineTargetEncoder(TableTransformer):
     ----------
     smooth : float, default=20.0
         Number of rows that the mean of all counts for.
-
     n_hashed : int, default=2**18
         Number of places for means, to which values are hashed: values that share one
         share a mean. However many values come, means take 8 bytes for each place, and
         8 more for each mean.
-
-    Attributes
-    ----------
-    n_samples_seen_ : int
-        Number of rows so far.
-
-    n_features_in_ : int
-        Number of columns.
-
-    feature_names_in_ : ndarray of shape (n_features,)
-        Feature names, if X has them.
 
     See Also
     --------
@@ -91,25 +81,16 @@ class OnlineTargetEncoder(TableTransformer):
         self.smooth = smooth
         self.n_hashed = n_hashed
 
+    @described_as(TableTransformer.get_feature_names_out)
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
         """Get names of the columns of transformed rows.
 
-        Parameters
-        ----------
-        input_features : None
-            Ignored.
-
         Returns
         -------
         names : ndarray of str of shape (n_features_out,)
             Such as "city_mean", or with several means "city_mean_yes".
-
-        Raises
-        ------
-        NotFittedError
-            If no row was learned yet.
         """
         check_is_fitted(self)
         return self._dense.names(self._encoding.groups)[:-1]
