@@ -80,6 +80,15 @@ class _Forest(OnePassMixin):
 class _MondrianForest(_Forest):
     """Mixin of trees whose splits do not depend on labels.
 
+    Description
+    -----------
+    Rows split the trees at random as they come, and each tree mixes all its prunings by
+    their losses: no depth is chosen, and no rate [1]_. Lengths are in units of the
+    range of a feature so far: predictions do not change when a feature is rescaled or
+    shifted. A row takes time proportional to the depth of the trees and to the number
+    of features. Sparse rows are made dense. :func:`merge_models` puts the trees of all
+    models together, and rows of a common `start` are in the trees of each.
+
     References
     ----------
     .. [1] J. Mourtada, S. Gaïffas and E. Scornet (2021). "AMF: Aggregated Mondrian
@@ -159,14 +168,8 @@ class _ExtraTrees(_Forest):
 class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     r"""Classifier by a forest of random trees that learn each row once.
 
-    Rows split the trees at random as they come, and each tree mixes all its prunings
-    by their losses: no depth is chosen, and no rate [1]_. Lengths are in units of the
-    range of a feature so far: predictions do not change when a feature is rescaled or
-    shifted. Use it where classes lie in clusters; as an expert of
-    :class:`HedgeClassifier` it is there by default.
-
-    A row takes time proportional to the depth of the trees and to the number of
-    features. Sparse rows are made dense.
+    Use it where classes lie in clusters; as an expert of :class:`HedgeClassifier` it is
+    there by default.
 
     Parameters
     ----------
@@ -194,8 +197,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     rows of a node: see :doc:`/user_guide/forests`.
 
     A node takes 16 bytes for each feature, 8 for each class and 52 besides: ten trees
-    with `max_nodes` nodes of 20 features 254 MB. :func:`merge_models` puts the trees of
-    all models together, and rows of a common `start` are in the trees of each.
+    with `max_nodes` nodes of 20 features 254 MB.
 
     Examples
     --------
@@ -240,14 +242,8 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
 class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     r"""Regression by a forest of random trees that learn each row once.
 
-    Rows split the trees at random as they come, and each tree mixes all its prunings
-    by their squared errors: no depth is chosen [1]_. Lengths are in units of the range
-    of a feature so far: predictions do not change when a feature is rescaled or
-    shifted. By itself it is seldom the best; as an expert of :class:`HedgeRegressor` it
-    is there by default.
-
-    A row takes time proportional to the depth of the trees and to the number of
-    features. Sparse rows are made dense.
+    By itself it is seldom the best; as an expert of :class:`HedgeRegressor` it is there
+    by default.
 
     Parameters
     ----------
@@ -269,8 +265,6 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
 
     A node takes 16 bytes for each feature and target, and 44 besides: ten trees with
     `max_nodes` nodes of 20 features 251 MB. Nearly each row splits each tree.
-    :func:`merge_models` puts the trees of all models together, and rows of a common
-    `start` are in the trees of each.
 
     Examples
     --------

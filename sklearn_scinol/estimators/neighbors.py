@@ -40,8 +40,11 @@ class _Neighbors(OnePassMixin):
     it where rows come back, or as an expert of a mixture.
 
     A row costs O(window × n_features) at most, or with `n_candidates`
-    O((64 + n_candidates) × n_features + 64 × window). The rows take window × n_features
-    × 4 bytes. Sparse rows are made dense.
+    O((64 + n_candidates) × n_features + 64 × window). Each row is stored as it was
+    standardised when it came, in single precision: all take window × n_features × 4
+    bytes. Sparse rows are made dense. Of rows at equal distances, the later ones are
+    nearer. :func:`merge_models` keeps the latest rows of each model, in proportion to
+    its number of rows.
 
     References
     ----------
@@ -93,12 +96,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     -----
     Of K classes, one with :math:`n_c` of the n votes has the probability
     :math:`(n_c + 0.5 / K) / (n + 0.5)`. A row votes with its weight, relative to the
-    stream's first one. Of rows at equal distances, the later ones are nearer. The loss
-    is the logarithmic one.
-
-    Each row is stored as it was standardised when it came, in single precision.
-    :func:`merge_models` keeps the latest rows of each model, in proportion to its
-    number of rows.
+    stream's first one. The loss is the logarithmic one.
 
     Examples
     --------
@@ -149,12 +147,7 @@ class OnlineKNeighborsRegressor(_Neighbors, OnlineRegressor):
     Notes
     -----
     Targets count with the weights of their rows. Where a range of values has the least
-    loss, its middle is predicted; before the first row, 0. Of rows at equal distances,
-    the later ones are nearer.
-
-    Each row is stored as it was standardised when it came, in single precision.
-    :func:`merge_models` keeps the latest rows of each model, in proportion to its
-    number of rows.
+    loss, its middle is predicted; before the first row, 0.
 
     Examples
     --------

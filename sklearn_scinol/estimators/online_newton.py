@@ -29,26 +29,11 @@ from .second_order import SecondOrder
 class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     r"""Linear classifier of second order: it learns how features go together.
 
-    Each row is learned by a Newton step, in the metric of the covariance of all weights
-    given the rows so far. Correlated features, which learners with one step size a
-    feature learn slowly, are no obstacle: one pass comes close to the best linear
-    model. The step is implicit: it goes to the minimum of the row's loss itself plus a
-    penalty on the way there, so that it never overshoots. Features are standardised by
-    the rows so far, and neither their units nor their zeros matter.
-
-    That takes memory and time in the square of the number of features: for each row
-    about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
-    output. More than 2^26 covariances, of 11,583 features with one output, are refused.
-
-    With `random_features` [3]_ [4]_ it learns what no linear model can, such as a
-    distance or a chessboard. With D of them a row takes :math:`D d / 2 + 1.5 D^2`
-    multiplications and D cosines.
-
     Parameters
     ----------
     moderate : {"auto", True, False}, default="auto"
         Whether scores of two classes with "log_loss" are moderated by their variance
-        [2]_, so that probabilities are less extreme where little is known.
+        [4]_, so that probabilities are less extreme where little is known.
     shared_covariance : bool, default=False
         Whether three and more classes share one covariance, of the mean of their
         curvatures, with "log_loss": K classes then take little more time and memory
@@ -63,20 +48,20 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
     Notes
     -----
     :doc:`/user_guide/newton` has the formulas of the update, of moderated scores, which
-    come from Gaussian assumed-density filtering as in [1]_, and of standardisation. No
+    come from Gaussian assumed-density filtering as in [3]_, and of standardisation. No
     bound on the regret is claimed.
 
     References
     ----------
-    .. [1] J. de Vilmarest, O. Wintenberger. "Stochastic online optimization using
-       Kalman recursion." Journal of Machine Learning Research 22, 2021.
-    .. [2] D. J. C. MacKay. "The evidence framework applied to classification
-       networks." Neural Computation 4, 1992.
-    .. [3] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
+    .. [1] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
        Advances in Neural Information Processing Systems 20, 2007.
-    .. [4] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
+    .. [2] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
        "Orthogonal random features." Advances in Neural Information Processing Systems
        29, 2016.
+    .. [3] J. de Vilmarest, O. Wintenberger. "Stochastic online optimization using
+       Kalman recursion." Journal of Machine Learning Research 22, 2021.
+    .. [4] D. J. C. MacKay. "The evidence framework applied to classification
+       networks." Neural Computation 4, 1992.
 
     Examples
     --------
@@ -223,26 +208,13 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
 class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
     r"""Linear regression of second order, such as recursive least squares.
 
-    Each row is learned by a Newton step, in the metric of the covariance of all weights
-    given the rows so far. Correlated features, which learners with one step size a
-    feature learn slowly, are no obstacle. With the squared error the weights are those
-    of ridge regression on all rows so far, as standardised; with other losses, the step
-    is implicit: it goes to the minimum of the row's loss itself plus a penalty on the
-    way there, so that it never overshoots. Features and targets are standardised by the
-    rows so far, and neither their units nor their zeros matter.
-
-    That takes memory and time in the square of the number of features: for each row
-    about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
-    output. More than 2^26 covariances, of 11,583 features with one output, are refused.
-
-    With `random_features` [4]_ [5]_ it learns what no linear model can, such as a
-    distance or a chessboard. With D of them a row takes :math:`D d / 2 + 1.5 D^2`
-    multiplications and D cosines.
+    With the squared error the weights are those of ridge regression on all rows so far,
+    as standardised. Targets are standardised as features are.
 
     Parameters
     ----------
     vovk : bool, default=False
-        Whether to predict as the forecaster of Vovk, Azoury and Warmuth [1]_ [2]_,
+        Whether to predict as the forecaster of Vovk, Azoury and Warmuth [3]_ [4]_,
         whose regret is bounded before any row is known if targets are; with
         "squared_error" only.
     standardize_target : bool, default=True
@@ -266,23 +238,23 @@ class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
     rows are within 1.96 of them.
 
     :doc:`/user_guide/newton` has the formulas of the update, of standard deviations and
-    of standardisation. :meth:`regret_bound` [1]_ [3]_ exists with "squared_error" and
+    of standardisation. :meth:`regret_bound` [3]_ [5]_ exists with "squared_error" and
     without forgetting, where features and targets are learned as they are.
 
     References
     ----------
-    .. [1] V. Vovk. "Competitive on-line statistics." International Statistical Review
-       69, 2001.
-    .. [2] K. S. Azoury, M. K. Warmuth. "Relative loss bounds for on-line density
-       estimation with the exponential family of distributions." Machine Learning 43,
-       2001.
-    .. [3] N. Cesa-Bianchi, G. Lugosi. "Prediction, learning, and games." Cambridge
-       University Press, 2006.
-    .. [4] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
+    .. [1] A. Rahimi, B. Recht. "Random features for large-scale kernel machines."
        Advances in Neural Information Processing Systems 20, 2007.
-    .. [5] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
+    .. [2] F. X. Yu, A. T. Suresh, K. Choromanski, D. Holtmann-Rice, S. Kumar.
        "Orthogonal random features." Advances in Neural Information Processing Systems
        29, 2016.
+    .. [3] V. Vovk. "Competitive on-line statistics." International Statistical Review
+       69, 2001.
+    .. [4] K. S. Azoury, M. K. Warmuth. "Relative loss bounds for on-line density
+       estimation with the exponential family of distributions." Machine Learning 43,
+       2001.
+    .. [5] N. Cesa-Bianchi, G. Lugosi. "Prediction, learning, and games." Cambridge
+       University Press, 2006.
 
     Examples
     --------

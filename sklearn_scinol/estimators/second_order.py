@@ -25,7 +25,7 @@ MAX_DISTANCE = 1e6
 
 
 class SecondOrder:
-    """Parameters and learner of the classifier and the regressor.
+    r"""Parameters and learner of the classifier and the regressor.
 
     Parameters
     ----------
@@ -64,6 +64,23 @@ class SecondOrder:
     Attributes
     ----------
     coef_covariance_
+
+    Description
+    -----------
+    Each row is learned by a Newton step, in the metric of the covariance of all weights
+    given the rows so far. Correlated features, which learners with one step size a
+    feature learn slowly, are no obstacle: one pass comes close to the best linear
+    model. The step is implicit: it goes to the minimum of the row's loss itself plus a
+    penalty on the way there, so that it never overshoots. Features are standardised by
+    the rows so far, and neither their units nor their zeros matter.
+
+    That takes memory and time in the square of the number of features: for each row
+    about :math:`1.5 d^2` multiplications, and :math:`4 d^2` bytes in all, for each
+    output. More than 2^26 covariances, of 11,583 features with one output, are refused.
+
+    With `random_features` [1]_ [2]_ it learns what no linear model can, such as a
+    distance or a chessboard. With D of them a row takes :math:`D d / 2 + 1.5 D^2`
+    multiplications and D cosines.
     """
 
     _own_constraints: dict = {
@@ -99,13 +116,16 @@ class SecondOrder:
 
     def _make_model(self, X, learner, loss, n_features, n_outputs, **keywords):
         if self.random_features is not None:
+            limit = MAX_DEVIATIONS  # of features of which random ones are made
+            if not (self.scale or self.clip_deviations is None):
+                limit = float(self.clip_deviations)
             keywords["fourier"] = FourierFeatures(
                 n_features,
                 self.random_features,
                 self.gamma,
                 check_random_state(self.random_state),
                 clip_ratio=self.clip_ratio,
-                limit=self._limit_of_features,
+                limit=limit,
             )
             n_features = self.random_features
             keywords["features"] = FeatureTransform(
@@ -119,13 +139,6 @@ class SecondOrder:
                 limit = min(limit, float(self.clip_deviations))
         model.learner = model.learner._replace(limit=limit)
         return model
-
-    @property
-    def _limit_of_features(self):
-        """Limit of features, in deviations, of which random ones are made."""
-        if self.scale or self.clip_deviations is None:
-            return MAX_DEVIATIONS
-        return float(self.clip_deviations)
 
     def _new_model(self, X, loss):
         n_columns, n_outputs = X.shape[1], self._n_outputs(loss)
