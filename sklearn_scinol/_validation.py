@@ -42,6 +42,13 @@ def is_fitted(estimator):
     return True
 
 
+def last_step(model):
+    """Return the last step of a pipeline, perhaps in pipelines; any other as it is."""
+    while hasattr(model, "steps"):
+        model = model.steps[-1][1]
+    return model
+
+
 def check_not_masked(**arrays):
     """Refuse arrays with masked values, given by the names of parameters."""
     for name, array in arrays.items():

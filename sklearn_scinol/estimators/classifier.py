@@ -199,16 +199,13 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         return self._to_output(self._decision(X), "predict")
 
     @reads
+    @described_as(predict)
     def decision_function(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict scores, the algorithm's own predictions.
 
         For each row exactly what the algorithm would be charged for if the row came
         next: the linear model `coef_`, `intercept_`, unless the class's notes say more.
         With `average` it is what the averaged weights predict instead.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -220,12 +217,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     @available_if(_has_probabilities)
     @reads
+    @described_as(predict)
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes; with ``loss="log_loss"`` only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -237,12 +231,9 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
 
     @available_if(_has_probabilities)
     @reads
+    @described_as(predict)
     def predict_log_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the logarithms of the probabilities; with ``loss="log_loss"`` only.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -252,36 +243,26 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         return self._to_output(self._decision(X), "predict_log_proba")
 
     def _to_output(self, decision, method):
-        if self._output_shape:
-            return self._of_labels(decision, method)
-        if self.classes_.size == 1:  # it is certain
+        are_labels, classes = bool(self._output_shape), self.classes_
+        if classes.size == 1 and not are_labels:  # it is certain
             if method in ("predict_proba", "predict_log_proba"):
                 return np.full((len(decision), 1), float(method == "predict_proba"))
             decision = np.zeros((len(decision), 1))
+        is_of_two = decision.shape[1] == 1 and not are_labels
         if method == "predict":
-            if decision.shape[1] == 1:
-                return self.classes_[(decision[:, 0] > 0).astype(np.intp)]
-            return self.classes_[decision.argmax(axis=1)]
+            if are_labels or is_of_two:
+                is_positive = (decision > 0.0).astype(np.intp)
+                return is_positive if are_labels else classes[is_positive[:, 0]]
+            return classes[decision.argmax(axis=1)]
         if method == "decision_function":
-            return decision[:, 0] if decision.shape[1] == 1 else decision
-        log_probabilities = self._model.loss.log_probabilities(decision)
-        return (
-            np.exp(log_probabilities)
-            if method == "predict_proba"
-            else log_probabilities
-        )
-
-    def _of_labels(self, decision, method):
-        """Convert predictions of several labels, each as those of two classes."""
-        if method == "predict":
-            return (decision > 0.0).astype(np.intp)
-        if method == "decision_function":
-            return decision
-        of_two = self._model.loss.log_probabilities(decision.reshape(-1, 1))
-        log_probabilities = of_two[:, 1].reshape(decision.shape)
-        if method == "predict_proba":
-            return np.exp(log_probabilities)
-        return log_probabilities
+            return decision[:, 0] if is_of_two else decision
+        if are_labels:  # each as one of two classes
+            of_two = self._model.loss.log_probabilities(decision.reshape(-1, 1))
+            log_probabilities = of_two[:, 1].reshape(decision.shape)
+        else:
+            log_probabilities = self._model.loss.log_probabilities(decision)
+        is_log = method == "predict_log_proba"
+        return log_probabilities if is_log else np.exp(log_probabilities)
 
     # Classes, which may come as the rows do.
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import (
     check_classification_targets,
     type_of_target,
@@ -72,11 +73,10 @@ def encode(labels, classes):
     """
     codes = np.empty(labels.size, dtype=np.min_scalar_type(classes.size - 1))
     unseen = labels[:0]
-    for start in range(0, labels.size, BLOCK_ROWS):
-        block = labels[start : start + BLOCK_ROWS]
-        codes[start : start + BLOCK_ROWS], is_unseen = _encode_block(block, classes)
+    for rows in gen_batches(labels.size, BLOCK_ROWS):
+        codes[rows], is_unseen = _encode_block(labels[rows], classes)
         if np.any(is_unseen):
-            unseen = np.concatenate([unseen, block[is_unseen]])
+            unseen = np.concatenate([unseen, labels[rows][is_unseen]])
     return codes, unseen
 
 

@@ -52,7 +52,11 @@ class bounds_regret(Generic[Parameters, Bound]):
     ) -> Callable[Parameters, Bound]:
         if estimator is None:
             return cast(Any, self.method)
-        if not _has_bound(estimator):
+        is_fitted = estimator.__sklearn_is_fitted__()
+        has_bound = (
+            estimator._model.bounds_regret if is_fitted else estimator._bounds_regret
+        )
+        if not has_bound:
             raise AttributeError(
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "since no bound is known for its algorithm."
@@ -61,7 +65,7 @@ class bounds_regret(Generic[Parameters, Bound]):
         if changes := _changing_parameters(estimator):
             off = {"random_features": None}
             instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
-            verb = "fit with" if _is_fitted(estimator) else "pass"
+            verb = "fit with" if is_fitted else "pass"
             raise AttributeError(
                 f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
                 "which holds for rows and targets that are learned as they are: "
@@ -75,11 +79,11 @@ def check_learned_in_order(estimator, model=None):
 
     `model` is that of the estimator, or part of it.
     """
-    if not _is_fitted(estimator):
+    if not estimator.__sklearn_is_fitted__():
         return
     model = model or estimator._model
     reasons = {
-        "holds for each of the models that it was merged from": (model.is_merged),
+        "holds for each of the models that it was merged from": model.is_merged,
         "is for labels that come before the next row": model.is_late[0],
     }
     for reason, is_true in reasons.items():
@@ -90,21 +94,10 @@ def check_learned_in_order(estimator, model=None):
             )
 
 
-def _is_fitted(estimator):
-    return estimator.__sklearn_is_fitted__()
-
-
-def _has_bound(estimator):
-    """Whether a regret bound is known for the algorithm."""
-    if _is_fitted(estimator):
-        return estimator._model.bounds_regret
-    return estimator._bounds_regret
-
-
 def _changing_parameters(estimator):
     """Return the parameters that change rows or targets before they are learned."""
     standardizes = getattr(estimator, "standardize_target", False)
-    if not _is_fitted(estimator):
+    if not estimator.__sklearn_is_fitted__():
         found = {
             "center": estimator.center not in ("auto", False),
             "scale": estimator.scale,

@@ -390,13 +390,12 @@ class OnlineEstimator(
         """Learn a chunk by a session, if that is possible; return whether it was."""
         if not (session.rows.set_chunk(chunk) and session.accepts_rows()):
             return False
-        if served is None:
-            return session.learn(self)
-        session.served.copy_from(served)
-        if not session.learn(self):
-            return False
-        served.copy_from(session.served)
-        return True
+        if served is not None:
+            session.served.copy_from(served)
+        is_learned = session.learn(self)
+        if is_learned and served is not None:
+            served.copy_from(session.served)
+        return is_learned
 
     #: Number of classes whose indices are targets.
     _n_codes: int | None = None

@@ -17,6 +17,7 @@ from .._docstrings import described_as
 from .._hyperparameters import is_value
 from .._locks import reads
 from .._typing import MatrixLike, SampleWeight, _fit_context
+from .._validation import last_step
 from ..losses import REGRESSION, Quantile
 from ..losses.methods import is_by_output
 from .online_estimator import OnlineEstimator
@@ -289,5 +290,5 @@ def with_quantiles(estimator):
 
     None if it learns no list of quantiles.
     """
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    last = last_step(estimator)
     return last if getattr(last, "_has_quantiles", False) else None

@@ -100,14 +100,7 @@ class ValidationMixin:
             NamedChunk.name_features(self, given)
         X = _as_canonical(X)
         if sample_weight is not None:
-            check_not_masked(sample_weight=sample_weight)
-            sample_weight = _check_sample_weight(
-                sample_weight,
-                X,
-                dtype=np.float64,
-                ensure_non_negative=True,
-                **ALLOW_ZERO_WEIGHTS,
-            )
+            sample_weight = check_weights(sample_weight, X)
         rest = self._validate_target(y, sample_weight, reset, classes, row_by_row)
         return Chunk(X, *rest)
 
@@ -152,6 +145,18 @@ class ValidationMixin:
                 dtype=[np.float64, np.float32],
             )
         return _as_canonical(X)
+
+
+def check_weights(sample_weight, X):
+    """Validate the weights of rows, which may all be zero; None stands for ones."""
+    check_not_masked(sample_weight=sample_weight)
+    return _check_sample_weight(
+        sample_weight,
+        X,
+        dtype=np.float64,
+        ensure_non_negative=True,
+        **ALLOW_ZERO_WEIGHTS,
+    )
 
 
 def are_finite(values):

@@ -9,6 +9,8 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from ..blocks import runs_of
+from ..tables.frames import library_of
 from ..views import TableRows, dense_view_of
 from .served import Served
 
@@ -29,7 +31,7 @@ def take_rows(X, rows):
         return Waiting(take_rows(X.X, rows), inputs, served)
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X[rows]
-    is_slice, is_arrow = isinstance(rows, slice), _library(X) == "pyarrow"
+    is_slice, is_arrow = isinstance(rows, slice), library_of(X) == "pyarrow"
     if is_slice:
         start, stop, _ = rows.indices(_num_samples(X))
         rows = slice(start, stop)
@@ -64,7 +66,7 @@ def join_rows(parts):
         return joined
     if isinstance(X, np.ndarray):
         return np.concatenate(parts)
-    library = _library(X)
+    library = library_of(X)
     if library == "pyarrow":
         arrow = import_module("pyarrow")
         batches = chain.from_iterable(
@@ -85,7 +87,7 @@ def pack_rows(X):
     if sparse.issparse(X):
         arrays = X.data, X.indices, X.indptr
         return {"csr": arrays, "shape": X.shape, "dense_view": dense_view_of(X)}
-    if _library(X) == "pyarrow":
+    if library_of(X) == "pyarrow":
         arrow = import_module("pyarrow")
         file = arrow.BufferOutputStream()
         with arrow.ipc.new_stream(file, X.schema) as writer:
@@ -128,7 +130,7 @@ def join_key(X):
     if type(X) is np.ndarray:
         is_plain = X.ndim == 2 and X.dtype.kind in "fiub"
         return "array", X.shape[1:], None if is_plain else X.dtype
-    library = _library(X)
+    library = library_of(X)
     if library == "pyarrow":
         return library, tuple(X.schema.names), tuple(X.schema.types)
     if library == "polars":
@@ -169,35 +171,24 @@ class LearnsLate:
         row. The labels are of classes that are known. Returns predictions by each
         method, and the rows that have come as :class:`Waiting`.
         """
-        rows = X, methods, waiting, y, sample_weight, is_label
-        return follow_by_runs(self, *rows)
-
-
-def follow_by_runs(model, X, methods, waiting, y, sample_weight, is_label):
-    """Predict and learn as :meth:`LearnsLate._follow`, one run of either at a time."""
-    predictions, come = [], []
-    for is_learned, rows in runs(is_label):
-        if is_learned:
-            c = None if sample_weight is None else sample_weight[rows]
-            model._learn_waiting(take_rows(waiting, rows), y[rows], c)
-        else:
-            of_run, part = model._come(take_rows(X, rows), methods)
-            predictions.append(of_run)
-            come.append(part)
-    together = zip(*predictions, strict=True)
-    return [np.concatenate(each) for each in together], join_rows(come)
+        predictions, come = [], []
+        for is_learned, rows in runs(is_label):
+            if is_learned:
+                c = None if sample_weight is None else sample_weight[rows]
+                self._learn_waiting(take_rows(waiting, rows), y[rows], c)
+            else:
+                of_run, part = self._come(take_rows(X, rows), methods)
+                predictions.append(of_run)
+                come.append(part)
+        together = zip(*predictions, strict=True)
+        return [np.concatenate(each) for each in together], join_rows(come)
 
 
 def runs(is_label):
     """Yield whether labels or rows come next, and a slice of their numbers."""
-    ends = np.flatnonzero(np.diff(is_label)) + 1
-    n_before = [0, 0]
-    for run in np.split(is_label, ends):
-        kind = int(run[0])
+    n_before = {False: 0, True: 0}
+    for run in runs_of(is_label):
+        kind = bool(is_label[run.start])
         start = n_before[kind]
-        n_before[kind] += len(run)
-        yield bool(kind), slice(start, start + len(run))
-
-
-def _library(X):
-    return type(X).__module__.partition(".")[0]
+        n_before[kind] += run.stop - run.start
+        yield kind, slice(start, n_before[kind])

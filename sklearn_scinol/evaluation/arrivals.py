@@ -5,10 +5,10 @@ from datetime import timedelta
 from numbers import Integral, Real
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_scalar
+from sklearn.utils.validation import _num_samples
 
-from ..tables.frames import is_dict_rows, open_frame
+from ..tables.frames import is_dict_rows, library_of, open_frame
 from ..tables.kinds import as_kind, infer_kind
 
 #: Microseconds of the units of a delay.
@@ -72,7 +72,7 @@ class Arrivals:
         of the last labels that have come before the next rows.
         """
         if self.time is None:
-            first, n = self._n_rows, _n_rows(X)
+            first, n = self._n_rows, _num_samples(X)
             self._n_rows += n
             times = np.arange(first, first + n, dtype=np.float64)
             return X, times, times + self.delay + 0.5, first + n - 0.5
@@ -158,17 +158,12 @@ def _as_delay(delay):
     return float(delay)
 
 
-def _n_rows(X):
-    return X.shape[0] if sparse.issparse(X) or hasattr(X, "shape") else len(X)
-
-
 def _without(X, frame, name):
     """Return rows without a column."""
     if isinstance(name, Integral):
         return np.delete(np.asarray(X), name, axis=1)
     if is_dict_rows(X):
         return [{key: row[key] for key in row if key != name} for row in X]
-    library = type(X).__module__.partition(".")[0]
-    if library == "pyarrow":
+    if library_of(X) == "pyarrow":
         return X.select([each for each in frame.names if each != name])
-    return X.drop(columns=name) if library == "pandas" else X.drop(name)
+    return X.drop(columns=name) if library_of(X) == "pandas" else X.drop(name)

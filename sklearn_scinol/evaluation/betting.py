@@ -69,11 +69,6 @@ class Bets:
         self.starts = np.zeros(SHIFTS.shape, dtype=np.int64)
         self.excess = np.zeros(SHIFTS.shape)  # of the ranks since then, without theta
 
-    def copy(self):
-        copied = Bets()
-        vars(copied).update(vars(self))
-        return copied
-
     def add(self, n_greater, n_equal, theta):
         """Settle the bets on a block, given the rank of its mean."""
         n = self.n_blocks
@@ -112,11 +107,6 @@ class TieBreaker:
 
     def __init__(self):
         self._hash = combine(np.zeros(1, dtype=np.uint64), np.uint64(1))
-
-    def copy(self):
-        copied = TieBreaker()
-        copied._hash = self._hash
-        return copied
 
     def number(self):
         """Return a number between 0 and 1, both excluded."""

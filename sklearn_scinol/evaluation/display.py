@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.pipeline import Pipeline
 
+from .._docstrings import described_as
 from .._optional import import_optional
 from .._plotting import axes_for, draw_legend
 from .._typing import Labels
+from .._validation import last_step
 from .comparator import Comparator
 from .monitor import Alarm, LossMonitor
 from .progressive import ProgressiveValidationResult, progressive_validation
@@ -247,7 +248,7 @@ class ProgressiveValidationDisplay:
 
         Returns
         -------
-        display : ProgressiveValidationDisplay
+        display : object
             The display itself.
         """
         ax = axes_for(self, ax)
@@ -342,10 +343,7 @@ def _fit_later_scores(ax):
 
 def _coverage_of_groups(result):
     """Return the coverage of each group of rows, or None if there is one group."""
-    final = result.estimator
-    if isinstance(final, Pipeline):
-        final = final[-1]
-    coverage = getattr(final, "group_coverage_", {})
+    coverage = getattr(last_step(result.estimator), "group_coverage_", {})
     if len(coverage) < 2:
         return None
     return {label: float(np.mean(share)) for label, share in coverage.items()}
@@ -489,6 +487,7 @@ class RegretCurveDisplay:
         )
         return cls.from_result(result, name=name, ax=ax, **kwargs)
 
+    @described_as(ProgressiveValidationDisplay.plot)
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
     ) -> Self:
@@ -496,17 +495,8 @@ class RegretCurveDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on. None stands for a new figure.
-        name : str, default=None
-            Name for the legend. None stands for the attribute `name`.
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.plot` for the regret.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
-            The display itself.
         """
         ax = axes_for(self, ax)
         name = self.name if name is None else name

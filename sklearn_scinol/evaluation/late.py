@@ -155,15 +155,12 @@ class _Store:
 
     def observe(self, observe):
         """Replace all rows that were not observed by what `observe` returns of them."""
-        for place, block in enumerate(self._blocks):
-            rest = block[np.flatnonzero(self._wait[place])]
+        observed = _Store()
+        for block, waits in zip(self._blocks, self._wait, strict=True):
+            rest = block[np.flatnonzero(waits)]
             rest.X = observe(rest.X)
-            comes = np.flatnonzero(rest.known < np.inf)
-            self._blocks[place] = rest[comes]
-            self._wait[place] = np.ones(len(comes), bool)
-        kept = [place for place, block in enumerate(self._blocks) if len(block)]
-        self._blocks = [self._blocks[place] for place in kept]
-        self._wait = [self._wait[place] for place in kept]
+            observed.add(_coming(rest))
+        self._blocks, self._wait = observed._blocks, observed._wait
 
 
 class DelayedEstimator:
@@ -210,8 +207,7 @@ class DelayedEstimator:
         self._numbers = np.append(self._numbers, chunk.numbers[known < np.inf])
         self._known = np.append(self._known, known[known < np.inf])
         numbers, before = self._due(times, first, horizon)
-        process = self._process if self._is_exact else self._process_chunk
-        blocks = process(chunk, numbers, before)
+        blocks = self._process(chunk, numbers, before)
         self._store.own(first)
         self.learner.seconds += learning_time() - start
         return self._scores(blocks)
@@ -222,8 +218,7 @@ class DelayedEstimator:
         numbers, before = self._due(np.empty(0), self._n_rows, np.inf)
         blocks = []
         if len(numbers):
-            process = self._process if self._is_exact else self._process_chunk
-            blocks = process(self._nothing, numbers, before)
+            blocks = self._process(self._nothing, numbers, before)
         self.learner.seconds += learning_time() - start
         return self._scores(blocks)
 
@@ -274,8 +269,13 @@ class DelayedEstimator:
         rows = [each.with_classes(classes) for each in scored]
         return [(each.y, each.predictions, each.sample_weight) for each in rows]
 
-    # Each of these predicts a chunk, and learns the rows with the given numbers, each
-    # before a row of the chunk. They return the blocks that were learned.
+    def _process(self, chunk, numbers, before):
+        """Predict a chunk, and learn the rows with the given numbers.
+
+        Each of these is learned before a row of the chunk. Returns their blocks.
+        """
+        process = self._process_rows if self._is_exact else self._process_chunk
+        return process(chunk, numbers, before)
 
     def _process_chunk(self, chunk, numbers, before):
         """Predict the whole chunk, then learn."""
@@ -294,7 +294,7 @@ class DelayedEstimator:
             learner.learn(block.X, block.y, block.sample_weight)
         return blocks
 
-    def _process(self, chunk, numbers, before):
+    def _process_rows(self, chunk, numbers, before):
         """Predict each row by what has learned all labels that came before it."""
         blocks, n = [], len(chunk)
         if not self.learner.is_fitted:
@@ -344,7 +344,7 @@ class DelayedEstimator:
     def _process_part(self, chunk, numbers, is_label):
         """Predict and learn rows, of which none comes and is learned."""
         if not len(numbers):
-            self._store.add(self._come(chunk))
+            self._predict(chunk, self.learner.predictor._come)
             return []
         due, first = self._take(numbers), 0
         n_labels = np.cumsum([len(block) for block in due])
@@ -358,37 +358,26 @@ class DelayedEstimator:
 
     def _process_block(self, chunk, due, is_label):
         """Predict the rows of a chunk, and learn a block of others in between."""
-        self._labels = due.y
+        self._labels, predictor = due.y, self.learner.predictor
         if np.count_nonzero(np.diff(is_label)) > 1 and self.learner.knows(due.y):
-            self._store.add(self._follow(chunk, due, is_label))
+            late = due.X, due.y, due.sample_weight, is_label
+            self._predict(chunk, predictor._follow, *late)
             return
         for is_learned, rows in runs(is_label):
             if is_learned:
                 now = due[rows]
-                learned = now.X, now.y, now.sample_weight
-                self.learner.predictor._learn_waiting(*learned)
+                predictor._learn_waiting(now.X, now.y, now.sample_weight)
             else:
-                self._store.add(self._come(chunk[rows]))
+                self._predict(chunk[rows], predictor._come)
 
-    def _come(self, chunk):
-        """Predict rows, and return them with what waits."""
-        rows = chunk.X, self.learner.methods
-        return self._predict(chunk, self.learner.predictor._come, *rows)
-
-    def _follow(self, chunk, due, is_label):
-        """Predict rows while labels of others come, and return them with what waits."""
-        late = due.X, due.y, due.sample_weight, is_label
-        rows = chunk.X, self.learner.methods, *late
-        return self._predict(chunk, self.learner.predictor._follow, *rows)
-
-    def _predict(self, chunk, predict, X, *rows):
-        """Return the rows of a chunk with their predictions, and with what waits."""
-        learner, classes = self.learner, self.learner.classes
-        predictions, chunk.X = predict(X, *rows)
+    def _predict(self, chunk, predict, *late):
+        """Predict the rows of a chunk, perhaps while others are learned; store them."""
+        learner = self.learner
+        predictions, chunk.X = predict(chunk.X, learner.methods, *late)
         found = predictions if len(learner.methods) > 1 else predictions[0]
-        found = learner.with_labels(found, classes)
-        chunk.scored = _Rows(chunk.y, found, chunk.weights, classes)
-        return _coming(chunk)
+        rows = chunk.y, learner.with_labels(found), chunk.weights, learner.classes
+        chunk.scored = _Rows(*rows)
+        self._store.add(_coming(chunk))
 
     def _take(self, numbers):
         classes = self.learner.classes if self.learner.is_fitted else None

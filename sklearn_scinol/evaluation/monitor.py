@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
@@ -182,10 +183,9 @@ class _Watch:
         self.ranks, self.bets = Ranks(), Bets()
 
     def copy(self):
-        copied = _Watch()
-        vars(copied).update(vars(self))
-        copied.ties, copied.ranks = self.ties.copy(), self.ranks.copy()
-        copied.bets = self.bets.copy()
+        copied = copy(self)
+        copied.ties, copied.bets = copy(self.ties), copy(self.bets)
+        copied.ranks = self.ranks.copy()
         return copied
 
     def state(self):
@@ -221,13 +221,8 @@ class _Watch:
             if change is not None:
                 start, is_rise = change
                 age = self.bets.n_blocks - start
-                alarms.append(
-                    Alarm(
-                        row=row,
-                        change=row - age * BLOCK_ROWS + 1,
-                        direction="rise" if is_rise else "fall",
-                    )
-                )
+                direction = "rise" if is_rise else "fall"
+                alarms.append(Alarm(row, row - age * BLOCK_ROWS + 1, direction))
                 self.ranks, self.bets = Ranks(), Bets()
         return alarms
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from .._validation import is_fitted
 from ..engines.clock import learning_time, stopped
 from ..estimators.labels import as_indicators, is_multilabel
 from ..estimators.rehearsal import adds_classes
+from ..tables.frames import library_of
 from .arrivals import Arrivals
 from .late import DelayedEstimator
 from .monitor import Alarm, LossMonitor
@@ -287,11 +287,12 @@ def _unpack(chunk, target):
                 "With target=, the stream must consist of frames; got "
                 f"{type(chunk).__name__}."
             )
-        columns = list(chunk.column_names if _is_arrow(chunk) else chunk.columns)
+        is_arrow = library_of(chunk) == "pyarrow"
+        columns = list(chunk.column_names if is_arrow else chunk.columns)
         if target not in columns:
             raise ValueError(f"There is no column {target!r} (columns: {columns}).")
         features = [column for column in columns if column != target]
-        X = chunk.select(features) if _is_arrow(chunk) else chunk[features]
+        X = chunk.select(features) if is_arrow else chunk[features]
         return X, _as_array(chunk[target]), None
     if not isinstance(chunk, (tuple, list)) or len(chunk) not in (2, 3):
         raise ValueError(
@@ -304,18 +305,10 @@ def _unpack(chunk, target):
     return X, _as_array(y), sample_weight
 
 
-def _is_arrow(values):
-    """Whether values are a table, a batch or a column of pyarrow."""
-    arrow = sys.modules.get("pyarrow")
-    return arrow is not None and isinstance(
-        values, (arrow.Table, arrow.RecordBatch, arrow.Array, arrow.ChunkedArray)
-    )
-
-
 def _as_array(column):
     if sparse.issparse(column):
         return column
-    if not _is_arrow(column):
+    if library_of(column) != "pyarrow":
         return np.asarray(column)
     from ..streams.columns import as_array
 
@@ -434,7 +427,7 @@ class ProgressiveEstimator:
                 sample_weight,
                 method=self.methods[0] if len(self.methods) == 1 else self.methods,
             )
-            predictions = self.with_labels(prediction, self.classes)
+            predictions = self.with_labels(prediction)
         else:
             if self.is_fitted:
                 predictions = self._predict_transformed(X)
@@ -490,8 +483,7 @@ class ProgressiveEstimator:
             X = transformer.transform(X)
         predictions = self._predict_transformed(X)
         if self.predicts_by_row and len(self.methods) == 1:
-            prediction = predictions[self.methods[0]]
-            predictions = self.with_labels(prediction, self.classes)
+            predictions = self.with_labels(predictions[self.methods[0]])
         return predictions
 
     def _predict_transformed(self, X):
@@ -515,7 +507,7 @@ class ProgressiveEstimator:
         classes = self.classes if self.is_fitted else self.first_call["classes"]
         return classes.size < 2 or not np.isin(y, classes).all()
 
-    def with_labels(self, prediction, classes):
+    def with_labels(self, prediction):
         """Return predictions by method, and the labels that those of one imply."""
         if len(self.methods) > 1:
             return dict(zip(self.methods, prediction, strict=True))
@@ -526,7 +518,7 @@ class ProgressiveEstimator:
             middle = 0.5 if method == "predict_proba" else 0.0
             labels = (prediction > middle).astype(np.intp)
         elif prediction.ndim == 1:
-            labels = classes[(prediction > 0).astype(np.intp)]
+            labels = self.classes[(prediction > 0).astype(np.intp)]
         else:
-            labels = classes[prediction.argmax(axis=1)]
+            labels = self.classes[prediction.argmax(axis=1)]
         return {method: prediction, "predict": labels}

@@ -1,6 +1,7 @@
 """Ranks of numbers among all earlier ones, in bounded memory."""
 
 from bisect import bisect_left
+from copy import copy
 
 import numpy as np
 
@@ -32,8 +33,7 @@ class Ranks:
         self.n_keys = 0
 
     def copy(self):
-        copied = Ranks()
-        vars(copied).update(vars(self))
+        copied = copy(self)
         copied.cells, copied.counts = self.cells.copy(), self.counts.copy()
         return copied
 

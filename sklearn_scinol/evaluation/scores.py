@@ -1,41 +1,25 @@
 """Running scores of predictions, by the metrics of scikit-learn."""
 
 import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from inspect import signature
 
 import numpy as np
+from sklearn import metrics as of_sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.metrics import (
-    accuracy_score,
-    brier_score_loss,
-    get_scorer,
-    get_scorer_names,
-    hamming_loss,
-    log_loss,
-    make_scorer,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_gamma_deviance,
-    mean_pinball_loss,
-    mean_poisson_deviance,
-    mean_squared_error,
-    mean_squared_log_error,
-    r2_score,
-    top_k_accuracy_score,
-    zero_one_loss,
-)
-from sklearn.utils.metaestimators import available_if
+from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from .._curves import point_after
+from .._validation import last_step
 from ..estimators.regressor import with_quantiles
 
 
 def _mean_pinball_loss(y_true, y_pred, *, quantile, sample_weight=None):
     """Return the mean pinball loss over rows, and over a list of quantiles."""
-    of_quantile = partial(mean_pinball_loss, y_true, sample_weight=sample_weight)
+    of_quantile = partial(
+        of_sklearn.mean_pinball_loss, y_true, sample_weight=sample_weight
+    )
     if np.ndim(quantile) == 0:
         return of_quantile(y_pred, alpha=quantile)
     pairs = zip(y_pred.T, quantile, strict=True)
@@ -87,24 +71,28 @@ _MEANS_OVER_ROWS = {
     _coverage,
     _mean_pinball_loss,
     _mean_width,
-    brier_score_loss,
-    log_loss,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_gamma_deviance,
-    mean_poisson_deviance,
-    mean_squared_error,
-    mean_squared_log_error,
-    top_k_accuracy_score,
+    of_sklearn.brier_score_loss,
+    of_sklearn.log_loss,
+    of_sklearn.mean_absolute_error,
+    of_sklearn.mean_absolute_percentage_error,
+    of_sklearn.mean_gamma_deviance,
+    of_sklearn.mean_poisson_deviance,
+    of_sklearn.mean_squared_error,
+    of_sklearn.mean_squared_log_error,
+    of_sklearn.top_k_accuracy_score,
 }
 
 # Further ones, of several labels: others have a confusion matrix.
-_MEANS_OF_LABELS = {accuracy_score, hamming_loss, zero_one_loss}
+_MEANS_OF_LABELS = {
+    of_sklearn.accuracy_score,
+    of_sklearn.hamming_loss,
+    of_sklearn.zero_one_loss,
+}
 
 # Metrics that become means over several labels, and keywords for two classes each.
 _MEANS_BY_LABEL: dict = {
-    brier_score_loss: {"pos_label": 1},
-    log_loss: {"labels": [0, 1]},
+    of_sklearn.brier_score_loss: {"pos_label": 1},
+    of_sklearn.log_loss: {"labels": [0, 1]},
 }
 
 # Largest number of rows that wait to be scored.
@@ -136,8 +124,7 @@ def _scorer_of(name, estimator):
     """Return the scorer of a name."""
     if name != "neg_mean_pinball_loss":
         return INTERVAL_METRICS.get(name) or get_scorer(name)
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    quantile = getattr(last, "quantile", None)
+    quantile = getattr(last_step(estimator), "quantile", None)
     if quantile is None:
         raise ValueError(f"The metric {name!r} needs an estimator with a quantile.")
     return make_scorer(_mean_pinball_loss, greater_is_better=False, quantile=quantile)
@@ -177,12 +164,7 @@ def _with_classes(scorer, classes):
     metric = scorer._score_func
     if "labels" not in signature(metric).parameters:
         return scorer
-    return make_scorer(
-        metric,
-        response_method=scorer._response_method,
-        greater_is_better=scorer._sign > 0,
-        **{"labels": classes, **scorer._kwargs},
-    )
+    return _scorer_like(scorer, metric, **{"labels": classes, **scorer._kwargs})
 
 
 def _of_labels(scorer):
@@ -190,10 +172,17 @@ def _of_labels(scorer):
     metric = scorer._score_func
     if metric not in _MEANS_BY_LABEL:
         return scorer
+    keywords = _MEANS_BY_LABEL[metric] | scorer._kwargs
+    return _scorer_like(scorer, partial(_mean_of_labels, metric, keywords))
+
+
+def _scorer_like(scorer, metric, **keywords):
+    """Return a scorer of another metric of the same predictions."""
     return make_scorer(
-        partial(_mean_of_labels, metric, _MEANS_BY_LABEL[metric] | scorer._kwargs),
+        metric,
         response_method=scorer._response_method,
         greater_is_better=scorer._sign > 0,
+        **keywords,
     )
 
 
@@ -209,32 +198,26 @@ def accepted_methods(scorer):
 
 
 class _Predictions(BaseEstimator):
-    """Stand-in for an estimator, which returns predictions that are known."""
+    """Stand-in for an estimator, whose methods return predictions that are known."""
 
     def __init__(self, predictions, classes=None):
         self.predictions = predictions
         self.classes = self.classes_ = classes
+        for method, prediction in predictions.items():
 
-    @available_if(lambda self: "predict" in self.predictions)
-    def predict(self, X):
-        return self.predictions["predict"]
+            def predict(X, prediction=prediction):
+                return prediction
 
-    @available_if(lambda self: "decision_function" in self.predictions)
-    def decision_function(self, X):
-        return self.predictions["decision_function"]
-
-    @available_if(lambda self: "predict_proba" in self.predictions)
-    def predict_proba(self, X):
-        return self.predictions["predict_proba"]
+            predict.__name__ = method
+            setattr(self, method, predict)
 
 
 class _ClassifierPredictions(ClassifierMixin, _Predictions):
-    pass
+    """Stand-in for a classifier."""
 
 
 class _RegressorPredictions(RegressorMixin, _Predictions):
-    def predict_interval(self, X):
-        return self.predictions["predict_interval"]
+    """Stand-in for a regressor."""
 
 
 @dataclass
@@ -458,12 +441,10 @@ class _AnyScore:
 _RUNNING_SCORES = {kind.__name__: kind for kind in (_MeanScore, _LabelScore, _R2Score)}
 
 
-@contextmanager
-def _ignore_undefined_scores():
-    """Silence metrics that warn where they are not defined yet."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        yield
+# Silences metrics that warn where they are not defined yet.
+_ignore_undefined_scores = partial(
+    warnings.catch_warnings, action="ignore", category=UserWarning
+)
 
 
 def _as_arrays(curves):
@@ -482,7 +463,7 @@ def _running_score(scorer, rows):
         and "sample_weight" in signature(metric).parameters
     ):
         return _LabelScore(scorer)
-    if metric is r2_score and not scorer._kwargs:
+    if metric is of_sklearn.r2_score and not scorer._kwargs:
         return _R2Score(scorer)
     return _AnyScore(scorer)
 
@@ -524,7 +505,7 @@ class RunningScores:
         self.window = None if window is None else _Window(window, scorers)
         self.monitor = monitor
         self.alarms = None if monitor is None else []
-        self.n_monitored_before = getattr(monitor, "n_samples_seen_", 0)
+        self._n_monitored = getattr(monitor, "n_samples_seen_", 0)
         self.scorers, self.scores = scorers, {}
         self.curves = {name: [] for name in scorers}
         self.n_samples = []
@@ -623,15 +604,10 @@ class RunningScores:
             self.alarms = [*getattr(self.monitor, "alarms_", ())]
 
     def _watch(self, rows):
-        n_alarms = self.monitor.update(rows.losses()).size
+        n_alarms, before = self.monitor.update(rows.losses()).size, self._n_monitored
         for alarm in self.monitor.alarms_[len(self.monitor.alarms_) - n_alarms :]:
-            self._add_alarm(
-                replace(
-                    alarm,
-                    row=alarm.row - self.n_monitored_before,
-                    change=alarm.change - self.n_monitored_before,
-                )
-            )
+            row, change = alarm.row - before, alarm.change - before
+            self._add_alarm(replace(alarm, row=row, change=change))
 
     def _add_alarm(self, alarm):
         self.alarms.append(alarm)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, time
 from functools import lru_cache
 from importlib import import_module
@@ -24,11 +25,11 @@ from ..config import current_engine
 from ..engines import get_engine
 from ..tables.column_group import MISSING
 from ..tables.dense import MAX_TARGETS, names_of_targets
-from ..tables.frames import all_missing, is_dict_rows
+from ..tables.frames import all_missing, is_dict_rows, library_of
 from ..tables.kinds import as_kind, infer_kind, parse_date, parse_number, parse_text
 from ..tables.strings import Strings, unique
 from ..transforms.history import MAX_VALUE, N_COUNTS, Clock, KeyHistory
-from .tabular import MAX_COLUMNS, TableReader
+from .tabular import MAX_COLUMNS, RowsOfTable, TableReader
 
 Key: TypeAlias = str | int | Sequence[str | int]
 
@@ -452,7 +453,7 @@ class OnlineHistory(TableReader):
     def _joined(self, rows, Z):
         """Return the rows with columns of history, as they came."""
         X, names = rows.X, self._names()
-        library = type(X).__module__.partition(".")[0]
+        library = library_of(X)
         if is_dict_rows(X):
             added = np.where(np.isnan(Z), None, Z).tolist()
             pairs = zip(X, added, strict=True)
@@ -572,45 +573,42 @@ class OnlineHistory(TableReader):
         return hasattr(self, "_histories")
 
 
-class HistoryRows:
+@dataclass
+class HistoryRows(RowsOfTable):
     """Rows whose history is asked for, or learned."""
 
-    targets = late = is_label = None
-
-    def __init__(self, X, n, time_kind, times, dates, columns, values, hashed=()):
-        self.X, self.n, self.time_kind, self.times = X, n, time_kind, times
-        self.values, self._dates, self._columns = values, dates, columns
-        self._hashed = dict(hashed)
-
-    def __len__(self):
-        return self.n
-
-    def with_targets(self, targets):
-        """Add the targets of the rows."""
-        self.targets = targets.validated(self.n)
-        return self
+    X: Any
+    n: int
+    time_kind: str | None
+    times: np.ndarray
+    dates: np.ndarray | None
+    columns: dict
+    values: np.ndarray
+    hashes: dict = field(default_factory=dict)  # of keys
+    late: Any = None  # earlier rows whose labels come in between
+    is_label: Any = None
 
     def hashed(self, engine, key):
         """Return the hashes of a key in all rows."""
-        if key not in self._hashed:
+        if key not in self.hashes:
             hashed = np.zeros(self.n, np.uint64)
             for i, name in enumerate(key):
-                if (name,) not in self._hashed:
-                    self._hashed[name,] = self._keys_of(engine, name)
-                own = self._hashed[name,]
+                if (name,) not in self.hashes:
+                    self.hashes[name,] = self._keys_of(engine, name)
+                own = self.hashes[name,]
                 hashed = engine.mix_keys(hashed, own) if i else own
-            self._hashed[key] = hashed
-        return self._hashed[key]
+            self.hashes[key] = hashed
+        return self.hashes[key]
 
     def _keys_of(self, engine, name):
-        if name in self._columns:
-            texts, is_missing = self._columns[name]
+        if name in self.columns:
+            texts, is_missing = self.columns[name]
             hashed = engine.hash_strings(texts.data, texts.offsets)
-        elif self._dates is None:
+        elif self.dates is None:
             return np.full(self.n, MISSING)
         else:
-            is_missing = np.isnat(self._dates)
-            dates = np.where(is_missing, np.datetime64(0, "us"), self._dates)
+            is_missing = np.isnat(self.dates)
+            dates = np.where(is_missing, np.datetime64(0, "us"), self.dates)
             hashed = DATE_PARTS[name][0](dates).astype(np.uint64) + FIRST_PART
         return np.where(is_missing, MISSING, hashed)
 

@@ -368,7 +368,6 @@ class StreamTransformer(
         return merged, merged._merge_state(engine, shards, sources)
 
     def _invariants(self):
-        """Yield what holds between two calls."""
         yield from invariants_of_input(self)
         if self.__sklearn_is_fitted__():
             yield "n_samples_seen_ is an integer", is_count(self.n_samples_seen_)

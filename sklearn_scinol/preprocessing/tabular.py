@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from copy import copy
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -41,6 +42,21 @@ DEFAULTS = {
     "sparse_output": False,
     "smooth": SMOOTH,
 }
+
+
+class RowsOfTable:
+    """Rows that were read from a table: `n` of them, perhaps with targets."""
+
+    n: int
+    targets: Any = None
+
+    def __len__(self):
+        return self.n
+
+    def with_targets(self, targets):
+        """Add the targets of the rows."""
+        self.targets = targets.validated(self.n)
+        return self
 
 
 class TableReader(StreamTransformer):
@@ -449,18 +465,10 @@ def _check_same_kinds(kinds, others):
         )
 
 
-class _Rows:
+@dataclass
+class _Rows(RowsOfTable):
     """Columns of a table by name, and kinds that these rows are the first to tell."""
 
-    targets = None
-
-    def __init__(self, columns, n_rows, new_kinds):
-        self.columns, self._n_rows, self.new_kinds = columns, n_rows, new_kinds
-
-    def __len__(self):
-        return self._n_rows
-
-    def with_targets(self, targets):
-        """Add the targets of the rows."""
-        self.targets = targets.validated(self._n_rows)
-        return self
+    columns: dict
+    n: int
+    new_kinds: dict

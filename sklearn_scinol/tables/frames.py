@@ -88,6 +88,11 @@ def is_dict_rows(X):
     return isinstance(X, list | tuple) and len(X) > 0 and isinstance(X[0], Mapping)
 
 
+def library_of(X):
+    """Return the name of the package that has the type of `X`, such as "pandas"."""
+    return type(X).__module__.partition(".")[0]
+
+
 def open_frame(X):
     """Open a frame, an array or a list of dicts as a :class:`Frame`.
 
@@ -98,7 +103,7 @@ def open_frame(X):
     ValueError
         If the array does not have two dimensions, or a name comes twice.
     """
-    library = type(X).__module__.partition(".")[0]
+    library = library_of(X)
     if is_dict_rows(X):
         return _from_dicts(X)
     if isinstance(X, Mapping) and not sparse.issparse(X):
