@@ -1,6 +1,7 @@
 """Steps of pipelines: how they learn chunks and rows, and are merged."""
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from sklearn.frozen import FrozenEstimator
@@ -19,6 +20,27 @@ from .preprocessing.stream import StreamTransformer
 
 # Metadata of a step that is given none.
 NOTHING_GIVEN: dict = {"partial_fit": {}, "transform": {}}
+
+
+class ShowsProgress:
+    """Attributes of the estimator that learns, `_learner`, if it has them."""
+
+    _learner: Any
+
+    @property
+    def n_samples_seen_(self) -> int:
+        """Number of rows learned."""
+        return self._learner.n_samples_seen_
+
+    @property
+    def cumulative_loss_(self) -> float:
+        """Weighted sum of the losses of predictions made before each update."""
+        return self._learner.cumulative_loss_
+
+    @property
+    def loss_curve_(self) -> list[float]:
+        """Mean losses of calls of `partial_fit`, or of epochs."""
+        return self._learner.loss_curve_
 
 
 def can_learn(step, method="partial_fit"):
@@ -63,7 +85,7 @@ class PipelineRows(RowByRow):
     def _check_method(self, method):
         self._last._check_method(method)
 
-    def _learn_locked(self, x, y, sample_weight, method):
+    def _learn_locked(self, x, y, sample_weight, method, served=None):
         pipeline, last = self.estimator, self._last
         x = read_row(pipeline, x)
         with rollback_on_error(pipeline) as rollbacks:
@@ -113,8 +135,8 @@ class PipelineRows(RowByRow):
             if sample_weight is not None and _routing_enabled():
                 c = pipeline._weights_of_last([sample_weight])
                 sample_weight = None if c is None else c[0]
-            row = waiting.X, y, sample_weight
-            learn_as_last_step(last.estimator, rollbacks, last._learn_waiting, *row)
+            row = waiting.X, y, sample_weight, method
+            learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
     def _transformers(self):
         """Return names and steps before the last; check replaced ones."""

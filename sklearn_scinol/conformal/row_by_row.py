@@ -95,10 +95,9 @@ class ConformalRows(RowByRow):
         """Learn the row by the estimator; return its prediction."""
         estimator = self.estimator.estimator_
         c = None if sample_weight is None else sample_weight[0]
-        rows, x = self._rows_of(estimator), self._x
-        learn = rows._learn
+        learn, x = self._rows_of(estimator)._learn, self._x
         if served is not None:
-            learn, x = rows._learn_waiting, Waiting(x, served=served)
+            x = Waiting(x, served=served)
         row = x, y[0], c, self.estimator._estimator_method
         return np.asarray([learn_as_last_step(estimator, rollbacks, learn, *row)])
 

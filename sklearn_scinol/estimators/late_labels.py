@@ -323,15 +323,17 @@ class LateLabels:
 
     def _runs(self, rows):
         """Yield how to learn rows that are learned together, them, and their places."""
-        for _, run in groupby(range(len(rows)), lambda i: _block_of(rows[i], i)):
+
+        def block_of(i):  # the same for rows that came at once
+            return id(rows[i].block) if isinstance(rows[i], RowOfBlock) else -1 - i
+
+        for _, run in groupby(range(len(rows)), block_of):
             first, *others = run
             x = rows[first]
             if isinstance(x, RowOfBlock):
                 places = [rows[i].place for i in (first, *others)]
                 part = slice(first, first + len(places))
                 yield self._learn_block, take_rows(x.block, places), part
-            elif isinstance(x, Waiting):
-                yield self.rows._learn_waiting, x, first
             else:
                 yield self.rows.learn_one, x, first
 
@@ -366,7 +368,11 @@ class LateLabels:
             try:
                 row = come, x, method
                 prediction, come_in = learn_as_last_step(estimator, rollbacks, *row)
-                waiting = _by_key(keys, come_in, isinstance(method, list))
+                waiting = dict.fromkeys(keys, come_in)
+                if isinstance(method, list):
+                    waiting = {
+                        key: RowOfBlock(come_in, i) for i, key in enumerate(keys)
+                    }
                 self._keep(waiting)
             except BaseException:
                 if any(self._waiting.get(key) is not waiting[key] for key in waiting):
@@ -409,18 +415,6 @@ class LateLabels:
         self._forget(dropped)
         self.n_dropped = n_before + len(dropped)
         self._waiting.update(rows)
-
-
-def _block_of(x, number):
-    """Return what is the same for rows that came at once."""
-    return id(x.block) if isinstance(x, RowOfBlock) else -1 - number
-
-
-def _by_key(keys, waiting, is_block):
-    """Return the rows that wait under each key."""
-    if not is_block:
-        return dict.fromkeys(keys, waiting)
-    return {key: RowOfBlock(waiting, i) for i, key in enumerate(keys)}
 
 
 def _different(keys):

@@ -18,6 +18,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._validation import last_step
 from ..config import config_context, current_engine
 from ..engines import get_engine
 from ..transforms.bins import N_SAMPLES
@@ -135,8 +136,7 @@ def _rehearse(estimator, X, y, classes, is_late):
     """
     before, _local.is_rehearsal = _local.is_rehearsal, True
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with warnings.catch_warnings(action="ignore"):
             model = _copy(estimator)
             if not is_classifier(model):
                 return _learn(model, X, y, is_late)
@@ -164,8 +164,7 @@ def _copy(estimator):
 
 def adds_classes(estimator):
     """Whether an estimator, or the last step of a pipeline, takes new classes later."""
-    last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    return getattr(last, "new_classes", None) == "add"
+    return getattr(last_step(estimator), "new_classes", None) == "add"
 
 
 def _learn(model, X, y, is_late, **first):
@@ -184,7 +183,7 @@ def _learn(model, X, y, is_late, **first):
         late = model.row_by_row().with_late_labels()
         late.predict_one(x, "key")
         late.learn_one("key", y[0])
-    return getattr(rows, "_session", None) is not None
+    return any(getattr(rows, "_sessions", {}).values())
 
 
 def _single(row):

@@ -307,11 +307,17 @@ class RowByRow(metaclass=ABCMeta):
         """Raise an error if the estimator does not have the method."""
 
     def _learn(self, x, y, sample_weight, method):
-        """Learn from a row; return its prediction before if `method` is given."""
+        """Learn from a row; return its prediction before if `method` is given.
+
+        A row may be :class:`Waiting`. Its prediction is that which it was served, and
+        not known of pipelines.
+        """
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
                 locks.wait_for_readers()
+            if type(x) is Waiting:
+                return self._learn_waiting_locked(x, y, sample_weight, method)
             return self._learn_locked(x, y, sample_weight, method)
 
     def _predict(self, x, method):
@@ -335,17 +341,6 @@ class RowByRow(metaclass=ABCMeta):
                 locks.wait_for_readers()
             return self._come_locked(x, method)
 
-    def _learn_waiting(self, waiting, y, sample_weight, method=None):
-        """Learn from a :class:`Waiting` row; return its prediction as it was served.
-
-        Only by an estimator that is no pipeline, and if `method` is given.
-        """
-        locks = self._locks
-        with locks.learning, locks.state:
-            if locks.readers:
-                locks.wait_for_readers()
-            return self._learn_waiting_locked(waiting, y, sample_weight, method)
-
     def _come_locked(self, x, method):
         """Predict a row, and observe it, while the estimator is locked."""
         x, served = self._read(x), Served.unknown(1)
@@ -357,11 +352,10 @@ class RowByRow(metaclass=ABCMeta):
 
     def _learn_waiting_locked(self, waiting, y, sample_weight, method):
         """Learn a row that waited while the estimator is locked."""
-        row = waiting.X, y, sample_weight, method, waiting.served
-        return self._learn_locked(*row)
+        return self._learn_locked(waiting.X, y, sample_weight, method, waiting.served)
 
     @abstractmethod
-    def _learn_locked(self, x, y, sample_weight, method):
+    def _learn_locked(self, x, y, sample_weight, method, served=None):
         """Learn from a row while the estimator is locked."""
 
     @abstractmethod
@@ -375,35 +369,35 @@ class EstimatorRows(RowByRow):
     Rows may also be a :class:`SparseRow` or :class:`OpaqueRow`, which pipelines give.
     """
 
-    def __init__(self, estimator, classes, n_features, has_served=False):
+    def __init__(self, estimator, classes, n_features):
         super().__init__(estimator, classes)
-        self._n_features, self._has_served = n_features, has_served
-        self._of_served = None
-        self._session = self._engine = self._labels = self._target = None
+        self._n_features = n_features
+        self._sessions = {}  # by engines, and whether rows are served
+        self._labels = self._target = None
         self._centers = self._is_compiled_ahead = False
 
     def __getstate__(self):
         # Sessions are of this process only.
-        own = dict.fromkeys(("_session", "_target", "_of_served"))
-        return super().__getstate__() | own | {"_is_compiled_ahead": False}
+        own = {"_sessions": {}, "_target": None, "_is_compiled_ahead": False}
+        return super().__getstate__() | own
 
     def _check_method(self, method):
         self.estimator._check_method(method)
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         estimator, x = self.estimator, self._read(x)
-        session = self._get_session(x)
-        if (
-            session is not None
-            and self._write_row(session, x, sample_weight, y)
-            and session.accepts_rows()
-            and (served is None or self._write_served(session, served))
-            and session.learn(estimator)
-        ):
-            if not self._is_compiled_ahead:
-                self._is_compiled_ahead = True
-                estimator._compile_ahead(chunk_of(x))
-            return self._to_output(session.reported, method)
+        session = self._session_with(x, sample_weight, y, serves=served is not None)
+        if session is not None:
+            if served is not None:
+                own = served.rows_for(estimator._served_key, session.model.n_served)
+                session.served.is_known[:] = own is not None
+                if own is not None:
+                    session.served.values[:] = own.values
+            if session.learn(estimator):
+                if not self._is_compiled_ahead:
+                    self._is_compiled_ahead = True
+                    estimator._compile_ahead(chunk_of(x))
+                return self._to_output(session.reported, method)
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
@@ -415,38 +409,12 @@ class EstimatorRows(RowByRow):
             )
         return None if answer is None else answer[0]
 
-    @property
-    def _rows_of_served(self):
-        """Rows of this estimator that were served, or are to be, for their sessions."""
-        if self._of_served is None:
-            rows = self.estimator, self._classes, self._n_features
-            self._of_served = EstimatorRows(*rows, has_served=True)
-        return self._of_served
-
-    def _learn_waiting_locked(self, *row):
-        return RowByRow._learn_waiting_locked(self._rows_of_served, *row)
-
-    def _write_served(self, session, served):
-        """Write what a row was served where it is learned; return True."""
-        key, n_columns = self.estimator._served_key, session.model.n_served
-        own = served.rows_for(key, n_columns)
-        session.served.is_known[:] = own is not None
-        if own is not None:
-            session.served.values[:] = own.values
-        return True
-
     def _serve_locked(self, x, method):
         """Predict a row whose label comes later, as :meth:`OnlineEstimator._serve`."""
-        if not self._has_served:
-            return self._rows_of_served._serve_locked(x, method)
         estimator, x = self.estimator, self._read(x)
         check_is_fitted(estimator)
-        session = self._get_session(x)
-        if (
-            session is not None
-            and self._write_row(session, x, 0.0)
-            and session.accepts_rows()
-        ):
+        session = self._session_with(x, 0.0, serves=True)
+        if session is not None:
             session.served.is_known[:] = False
             if session.predict_rows():
                 values = session.served.values.copy()
@@ -458,13 +426,8 @@ class EstimatorRows(RowByRow):
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
-        session = self._get_session(x)
-        if (
-            session is not None
-            and self._write_row(session, x, 0.0)
-            and session.accepts_rows()
-            and session.predict_rows()
-        ):
+        session = self._session_with(x, 0.0)
+        if session is not None and session.predict_rows():
             return self._to_output(session.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)
@@ -481,36 +444,38 @@ class EstimatorRows(RowByRow):
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 
-    def _get_session(self, x):
-        """Return the session for rows like this one, or None."""
+    def _session_with(self, x, weight, y=NO_TARGET, serves=False):
+        """Return a session in which the row is written, or None."""
         if type(x) is OpaqueRow:
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
-        estimator, session = self.estimator, self._session
-        model, engine = getattr(estimator, "_model", None), current_engine()
+        estimator, kind = self.estimator, (current_engine(), serves)
+        session, model = self._sessions.get(kind), getattr(estimator, "_model", None)
         if (
             session is None
             or model is not session.model
-            or engine != self._engine
             or getattr(estimator, "classes_", None) is not self._labels
             or not session.accepts(n_entries)
             or not session.is_current
         ):
-            session = self._session = self._begin_session(model, engine, n_entries)
-        return session
+            session = self._begin_session(model, n_entries, *kind)
+            self._sessions[kind] = session
+        if session is None or not self._write_row(session, x, weight, y):
+            return None
+        return session if session.accepts_rows() else None
 
-    def _begin_session(self, model, engine, n_entries):
+    def _begin_session(self, model, n_entries, engine, serves):
         estimator = self.estimator
         self._target = None if model is None else estimator._row_target_converter()
         if self._target is None:
             return None
-        self._engine, self._labels = engine, getattr(estimator, "classes_", None)
+        self._labels = getattr(estimator, "classes_", None)
         self._centers = getattr(estimator, "center", None) is True
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
-        kinds = {"n_entries": n_entries, "serves": self._has_served}
-        return model.session(get_engine(engine), *sizes, **kinds)
+        engine = get_engine(engine)
+        return model.session(engine, *sizes, n_entries=n_entries, serves=serves)
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
@@ -589,7 +554,12 @@ def read_row(model, x):
         is_new = n is None and kind and all(isinstance(key, str) for key in given)
         if is_dict and not is_new:
             raise dicts_error(type(reader).__name__)
-        _warn_of_names(reader, n)
+        if n is not None:
+            name = type(reader).__name__
+            message = (
+                f"X has feature names, but {name} was fitted without feature names"
+            )
+            warnings.warn(message, stacklevel=2)
         values = [*given.values()]
     row = np.asarray(values)
     is_plain = not is_dict or row.dtype.kind in "fiub"
@@ -609,14 +579,6 @@ def _values_by_name(x):
     if not x.index.is_unique:
         raise ValueError("Names of features must not be repeated.")
     return x.to_dict()
-
-
-def _warn_of_names(reader, n):
-    """Warn of names if a model has learned `n` features without names."""
-    if n is not None:
-        name = type(reader).__name__
-        message = f"X has feature names, but {name} was fitted without feature names"
-        warnings.warn(message, stacklevel=2)
 
 
 def _reader_of(model):

@@ -167,7 +167,7 @@ def test_rows_of_a_table(engine):
     for i in range(79, 39, -1):
         late.learn_one(i, y[i])
         encoder.learn_labels(rows[i : i + 1], y[i : i + 1])
-        one._learn_waiting(waiting[i], y[i], None)
+        one.learn_one(waiting[i], y[i])
     assert_same_steps(late.rows.estimator, [encoder, last])
 
 
@@ -183,7 +183,7 @@ def test_steps_of_other_packages_learn_rows_when_they_come():
         _, waiting[i] = one._come(Z[0], "predict")
         if i >= 50:
             late.learn_one(i - 10, y[i - 10])
-            one._learn_waiting(waiting[i - 10], y[i - 10], None)
+            one.learn_one(waiting[i - 10], y[i - 10])
     assert_same_steps(model, [scaler, last])
 
 
@@ -385,15 +385,15 @@ def test_row_that_comes_while_another_is_learned():
     X, y = data()
     late = fitted(ScInOLClassifier(), X, y).row_by_row().with_late_labels(max_waiting=2)
     late.keep_one(X[20], "a").keep_one(X[21], "b")
-    learn_waiting = late.rows._learn_waiting
+    learn_one = late.rows.learn_one
     other = threading.Thread(target=late.keep_one, args=(X[22], "c"))
 
     def learn_while_another_comes(waiting, y, sample_weight):
-        learn_waiting(waiting, y, sample_weight)
+        learn_one(waiting, y, sample_weight)
         other.start()
         other.join(timeout=0.05)
 
-    late.rows._learn_waiting = learn_while_another_comes
+    late.rows.learn_one = learn_while_another_comes
     late.learn_one("a", 1)
     other.join(timeout=60)
     assert [*late] == ["b", "c"]

@@ -183,7 +183,7 @@ def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
     def fail(*arguments):
         raise KeyboardInterrupt
 
-    prepared = rows._session
+    (prepared,) = rows._sessions.values()
     if prepared is not None:
         monkeypatch.setattr(prepared, "_record_losses", fail)
         with pytest.raises(KeyboardInterrupt):
