@@ -28,6 +28,7 @@ from ._rollback import learn_as_last_step, rollback_on_error
 from ._steps import (
     NOTHING_GIVEN,
     PipelineRows,
+    ShowsProgress,
     adds_rollbacks,
     can_learn,
     checkpoint_step,
@@ -91,7 +92,7 @@ def _locked_method(name):
     return available_if(method.check)(reads(method.fn))
 
 
-class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
+class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
     """A :class:`~sklearn.pipeline.Pipeline` that learns from a stream.
 
     :meth:`partial_fit` takes the next rows of the stream through the steps: each
@@ -110,14 +111,11 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         :class:`~sklearn.preprocessing.FunctionTransformer`, or fitted beforehand. To
         keep a fitted one when the pipeline is cloned, wrap it in a
         :class:`~sklearn.frozen.FrozenEstimator`, which never learns.
-
     transform_input : list of str, default=None
         Names of metadata to transform by the steps before the step that takes it, with
         metadata routing only.
-
     memory : str or object with the joblib.Memory interface, default=None
         Where :meth:`fit` caches fitted transformers; :meth:`partial_fit` does not.
-
     verbose : bool, default=False
         Whether :meth:`fit` prints the time of each step.
 
@@ -125,23 +123,17 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
     ----------
     named_steps : :class:`~sklearn.utils.Bunch`
         The steps by name.
-
     classes_ : ndarray of shape (n_classes,)
         The classes, if the last step is a classifier.
-
     n_features_in_ : int
         Number of features, if the first step has it.
-
     feature_names_in_ : ndarray of shape (n_features,)
         Feature names, if the first step has them.
-
     n_samples_seen_ : int
         Number of rows learned, if the last step has it.
-
     cumulative_loss_ : float
         Weighted sum of the losses of the predictions made before each update, if the
         last step has it.
-
     loss_curve_ : list of float
         Mean losses of calls of :meth:`partial_fit` or epochs of :meth:`fit`, if the
         last step has it.
@@ -296,17 +288,13 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
 
     @available_if(_can_observe)
     @learns
+    @described_as(partial_fit)
     def observe(self, X: Any) -> Self:
         """Learn rows whose labels are not known, by all steps but the last.
 
         Only available if a step has `observe`, as transformers of this package do.
         Others learn by `partial_fit`. It is for rows whose labels will never come:
         `row_by_row().with_late_labels()` observes rows and learns their labels later.
-
-        Parameters
-        ----------
-        X : object
-            The next rows of the stream, as the first step takes them.
 
         Returns
         -------
@@ -391,20 +379,20 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         X : object
             Rows, as the first step takes them.
         confidence_level : float or list of float, default=None
-            See :meth:`OnlineConformalRegressor.predict_interval
-            <sklearn_scinol.OnlineConformalRegressor.predict_interval>`.
+            One or several of the levels that the last step has learned. None stands for
+            all of them.
 
         Returns
         -------
         intervals : ndarray
             Of the last step, for the transformed rows.
         """
-        return self._final_estimator.predict_interval(
-            self._transformed(X), confidence_level
-        )
+        X = self._transformed(X)
+        return self._final_estimator.predict_interval(X, confidence_level)
 
     @available_if(_last_step_has("predict_set"))
     @reads
+    @described_as(predict_interval)
     def predict_set(
         self, X: Any, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.bool_]:
@@ -413,20 +401,13 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         Only available if the last step is an
         :class:`~sklearn_scinol.OnlineConformalClassifier`.
 
-        Parameters
-        ----------
-        X : object
-            Rows, as the first step takes them.
-        confidence_level : float or list of float, default=None
-            See :meth:`OnlineConformalClassifier.predict_set
-            <sklearn_scinol.OnlineConformalClassifier.predict_set>`.
-
         Returns
         -------
         sets : ndarray of bool
             Of the last step, for the transformed rows.
         """
-        return self._final_estimator.predict_set(self._transformed(X), confidence_level)
+        X = self._transformed(X)
+        return self._final_estimator.predict_set(X, confidence_level)
 
     def _transformed(self, X):
         """Return rows as the last step takes them."""
@@ -532,13 +513,11 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
     @learns
     def _come(self, X, methods):
         check_is_fitted(self._final_estimator)
+        final = self._final_estimator
         with rollback_on_error(self) as rollbacks:
             X, inputs = self._observe_features(X, rollbacks)
-            final = self._final_estimator
-            rows = X, methods
-            predictions, waiting = learn_as_last_step(
-                final, rollbacks, final._come, *rows
-            )
+            call = final, rollbacks, final._come, X, methods
+            predictions, waiting = learn_as_last_step(*call)
             return predictions, Waiting(waiting, inputs)
 
     @learns
@@ -558,9 +537,8 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
             X, inputs = self._observe_features(X, rollbacks, *late)
             final, c = self._final_estimator, self._weights_of_last(sample_weight)
             rows = X, methods, waiting.X, y, c, is_label
-            predictions, waiting = learn_as_last_step(
-                final, rollbacks, final._follow, *rows
-            )
+            call = final, rollbacks, final._follow, *rows
+            predictions, waiting = learn_as_last_step(*call)
             return predictions, Waiting(waiting, inputs)
 
     def _observe_features(
@@ -663,7 +641,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return router
 
     def _invariants(self):
-        """Yield what holds between two calls."""
         yield "steps are a list", isinstance(self.steps, list | tuple)
         yield "there are steps", len(self.steps) > 0
         is_pair = [isinstance(each, tuple) and len(each) == 2 for each in self.steps]
@@ -700,9 +677,8 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
         return lambda: [rollback() for rollback in rollbacks]
 
     @property
-    def n_samples_seen_(self) -> int:
-        """Number of rows learned, if the last step has it."""
-        return self._final_estimator.n_samples_seen_
+    def _learner(self):
+        return self._final_estimator
 
     @property
     def input_report_(self) -> dict[str, dict[str, float]]:
@@ -714,16 +690,6 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, Pipeline):
             if hasattr(type(step), "input_report_"):
                 return step.input_report_
         raise AttributeError("No step of the pipeline has input_report_.")
-
-    @property
-    def cumulative_loss_(self) -> float:
-        """Weighted sum of the losses before each update, if the last step has it."""
-        return self._final_estimator.cumulative_loss_
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        """Mean losses of calls or epochs, if the last step has them."""
-        return self._final_estimator.loss_curve_
 
 
 def make_online_pipeline(

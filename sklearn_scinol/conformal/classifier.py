@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, is_classifier
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags, assert_all_finite, column_or_1d, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.multiclass import unique_labels
@@ -22,6 +22,7 @@ from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.served import Served
+from ..estimators.validation import check_weights
 from ..mixtures.classifier import HedgeClassifier
 from ..models.served import ServedRows
 from ..tables.frames import check_not_missing
@@ -43,36 +44,12 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     labels in the sets approaches the level on any stream, whatever the classifier, as
     :meth:`coverage_bound` says [1]_. There is no step size to choose.
 
-    Parameters
-    ----------
-    estimator : estimator, default=None
-        Any classifier with `partial_fit` and `predict_proba`, or a pipeline that ends
-        in one; it is cloned. Those of this package predict each row after learning all
-        rows before it; others predict each chunk before they learn it. None stands for
-        :class:`HedgeClassifier`. If labels come late, a pipeline in here learns a row
-        only then, and as it predicts by then: put its steps before this estimator, in a
-        pipeline around it, to have them learn rows when they come.
-    confidence_level : float or array-like of shape (n_levels,), default=0.9
-        Share of the rows whose label is to be in the set, between 0 and 1; or several
-        in ascending order, for a set each.
-    groups : "auto", column, list of columns, callable or None, default=None
-        Groups of rows that hold the level each, see `group_coverage_`. "auto": about
-        thirds of the largest probabilities. Each value of a column, by name or index,
-        is a group, or each combination of several; a callable takes rows and returns an
-        array of their groups. None: all rows are one group.
-
     Attributes
     ----------
-    estimator_ : estimator
-        The classifier, which has learned.
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    coverage_ : float or ndarray of shape (n_levels,)
-        Share of the rows so far whose label was in the set, each set of the model
-        before it learned the row, or the one that was served if labels come late. It
-        counts rows as :meth:`coverage_bound` does, and is NaN before the first.
     mean_size_ : float or ndarray of shape (n_levels,)
-        Mean number of labels in these sets, or NaN.
+        Mean number of labels in the sets that `coverage_` counts, or NaN.
 
     See Also
     --------
@@ -125,6 +102,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     _METHODS = "predict", "predict_proba", "predict_set"
     _THIRDS = (("sure", "medium", "unsure"),)
     _estimator_method = "predict_proba"
+    _default = HedgeClassifier
 
     # Learning.
 
@@ -158,7 +136,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
-    @described_as(partial_fit)
+    @described_as(ConformalEstimator._partial_fit, partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -175,30 +153,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         method : {"predict", "predict_proba", "predict_set"} or a list of these, \
                 default="predict"
             Whether to return labels, probabilities, sets of all levels, or several.
-
-        Returns
-        -------
-        predictions : ndarray or list of ndarray
-            As the method would return, for each row before its label was used; for a
-            list of methods a list. An estimator from elsewhere predicts all rows before
-            it learns them, and its first chunk when it has learned it. Columns are of
-            the classes known at the end of the call.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`partial_fit`, or if `method` is not one of these.
+            Columns are of the classes known at the end of the call.
         """
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method, classes=classes)
-
-    def _given(self):
-        return HedgeClassifier() if self.estimator is None else self.estimator
-
-    def _check_estimator(self):
-        if not is_classifier(self.estimator_):
-            name = type(self.estimator_).__name__
-            raise ValueError(f"The estimator {name} should be a classifier.")
 
     def _given_to_first_call(self, y):
         check_not_missing(y)
@@ -212,7 +170,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         known = None if is_first else self.classes_
         P, inner = self._learn_inner(X, y, sample_weight, rollbacks, how, **given)
         labels = column_or_1d(as_numpy_labels(y))
-        weights = self._weights_of(sample_weight, labels)
+        weights = check_weights(sample_weight, labels)
         named = given.get("classes", labels[:1])
         if is_first:
             known = named
@@ -294,12 +252,9 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     # Predictions.
 
     @reads
+    @described_as(ConformalEstimator.predict)
     def predict_proba(self, X: MatrixLike) -> NDArray[np.float64]:
         """Predict the probabilities of the classes by the estimator.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -310,15 +265,11 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         return self.estimator_.predict_proba(X)
 
     @reads
-    @described_as(ConformalEstimator._level_indices)
+    @described_as(ConformalEstimator._level_indices, ConformalEstimator.predict)
     def predict_set(
         self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.bool_]:
         """Predict sets that contain the labels with a given probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------
@@ -351,7 +302,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes."""
-        return self._fitted_or_given().classes_
+        return self._learner.classes_
 
     @property
     def mean_size_(self) -> float | NDArray[np.float64]:

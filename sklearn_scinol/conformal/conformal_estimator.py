@@ -13,22 +13,28 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
-from sklearn.utils.validation import _check_sample_weight, _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._docstrings import LinkedToPages, described_as
 from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._shards import origins_of
-from .._steps import adds_rollbacks, checkpoint_step, merge_steps
+from .._steps import ShowsProgress, adds_rollbacks, checkpoint_step, merge_steps
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.parameters import PROBABILITIES
 from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served, ServedKey
-from ..estimators.validation import ALLOW_ZERO_WEIGHTS
 from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
 from .levels import Levels
@@ -51,14 +57,43 @@ class ConformalEstimator(
     LearnsLate,
     SharedByThreads,
     LinkedToPages,
+    ShowsProgress,
     MetaEstimatorMixin,
     BaseEstimator,
     metaclass=ABCMeta,
 ):
     """Base of estimators whose predictions hold a level of coverage.
 
+    Parameters
+    ----------
+    estimator : estimator, default=None
+        Any classifier with `partial_fit` and `predict_proba`, or regressor with
+        `partial_fit`, or a pipeline that ends in one; it is cloned. Those of this
+        package predict each row after learning all rows before it; others predict each
+        chunk before they learn it. None stands for a mixture, :class:`HedgeClassifier`
+        or :class:`HedgeRegressor`. If labels come late, a pipeline in here learns a row
+        only then, and as it predicts by then: put its steps before this estimator, in a
+        pipeline around it, to have them learn rows when they come.
+    confidence_level : float or array-like of shape (n_levels,), default=0.9
+        Share of the rows whose label is to be in the set, or target in the interval,
+        between 0 and 1; or several in ascending order, for a set or interval each.
+    groups : "auto", column, list of columns, callable or None, default=None
+        Groups of rows that hold the level each, see `group_coverage_`. "auto": about
+        thirds of the largest probabilities, or of the predicted widths times thirds of
+        the predictions. Each value of a column, by name or index, is a group, or each
+        combination of several; a callable takes rows and returns an array of their
+        groups. None: all rows are one group.
+
     Attributes
     ----------
+    estimator_ : estimator
+        The classifier or regressor, which has learned.
+    coverage_ : float or ndarray of shape (n_levels,)
+        Share of the rows so far whose label was in the set, or target in the interval,
+        each of the model before it learned the row, or the one that was served if
+        labels come late. It counts rows as :meth:`coverage_bound` does, and is NaN
+        before the first; with several outputs it has an axis of outputs before that of
+        levels.
     groups_ : list
         Labels of the groups, in the order of their first rows.
     group_coverage_ : dict
@@ -91,6 +126,9 @@ class ConformalEstimator(
     # Methods to predict by, and the estimator's method that they build on.
     _METHODS: tuple[str, ...]
     _estimator_method: str
+
+    # Class of the estimator that stands for None.
+    _default: type[BaseEstimator]
 
     # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
     _adds_rollbacks = True
@@ -164,7 +202,20 @@ class ConformalEstimator(
     def _partial_fit(
         self, X, y, sample_weight, method=None, served=None, serves=False, **given
     ):
-        """Learn rows in order; see :meth:`OnlineEstimator._partial_fit`."""
+        """Learn rows in order; see :meth:`OnlineEstimator._partial_fit`.
+
+        Returns
+        -------
+        predictions : ndarray or list of ndarray
+            As the method would return, for each row before its label or target was
+            used; for a list of methods a list. An estimator from elsewhere predicts all
+            rows before it learns them, and its first chunk when it has learned it.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`partial_fit`, or if `method` is not one of these.
+        """
         with rollback_on_error(self) as rollbacks:
             if not self.__sklearn_is_fitted__():
                 self._start()
@@ -236,18 +287,19 @@ class ConformalEstimator(
                 f"groups must name columns by texts or indices; got {self.groups!r}."
             )
         self.estimator_ = clone(self._given())
-        self._check_estimator()
+        is_kind, kind = is_regressor, "regressor"
+        if isinstance(self, ClassifierMixin):
+            is_kind, kind = is_classifier, "classifier"
+        if not is_kind(self.estimator_):
+            name = type(self.estimator_).__name__
+            raise ValueError(f"The estimator {name} should be a {kind}.")
         self._levels = np.atleast_1d(np.asarray(self.confidence_level, dtype=float))
         self._outputs, self._labels = None, []
         self._has_learned = self._is_merged = False
 
-    @abstractmethod
     def _given(self):
         """Return the estimator to clone."""
-
-    @abstractmethod
-    def _check_estimator(self):
-        """Raise ValueError if the estimator is of another kind."""
+        return self._default() if self.estimator is None else self.estimator
 
     @abstractmethod
     def _learn(self, X, y, sample_weight, rollbacks, how=AT_ONCE, **given):
@@ -287,18 +339,6 @@ class ConformalEstimator(
             return predictions
         learn(estimator.partial_fit, X, y, **given)
         return predict(X)
-
-    def _weights_of(self, sample_weight, y):
-        """Return the weights of rows, checked."""
-        if sample_weight is None:
-            return np.ones(len(y))
-        return _check_sample_weight(
-            sample_weight,
-            y,
-            dtype=np.float64,
-            ensure_non_negative=True,
-            **ALLOW_ZERO_WEIGHTS,
-        )
 
     def _without_unpredicted(self, weights):
         """Return weights that are 0 for rows of which no prediction was made before."""
@@ -481,33 +521,20 @@ class ConformalEstimator(
         values = values if self._output_shape else values[0]
         return values if np.ndim(values) else float(values)
 
-    def _fitted_or_given(self):
+    @property
+    def _learner(self):
+        """The estimator that has learned, or the one to clone."""
         return vars(self).get("estimator_", self.estimator)
 
     @property
     def n_features_in_(self) -> int:
         """Number of features."""
-        return self._fitted_or_given().n_features_in_
+        return self._learner.n_features_in_
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
         """Feature names, if X has them."""
-        return self._fitted_or_given().feature_names_in_
-
-    @property
-    def n_samples_seen_(self) -> int:
-        """Number of rows learned."""
-        return self._fitted_or_given().n_samples_seen_
-
-    @property
-    def cumulative_loss_(self) -> float:
-        """Weighted sum of the estimator's losses before each update."""
-        return self._fitted_or_given().cumulative_loss_
-
-    @property
-    def loss_curve_(self) -> list[float]:
-        """Mean losses of the estimator's calls or epochs."""
-        return self._fitted_or_given().loss_curve_
+        return self._learner.feature_names_in_
 
     def __sklearn_is_fitted__(self):
         return vars(self).get("_outputs") is not None
@@ -556,7 +583,6 @@ class ConformalEstimator(
         return [each.with_groups(places, merged._n_groups) for each in self._outputs]
 
     def _invariants(self):
-        """Yield what holds between two calls."""
         names = self._get_param_names()
         yield "all parameters are set", all(hasattr(self, name) for name in names)
         if not self.__sklearn_is_fitted__():

@@ -46,6 +46,11 @@ class Levels(Part):
         self.thirds = StandardTransform(n_thirds) if n_thirds else None
 
     @property
+    def levels(self):
+        """Levels of coverage, ascending."""
+        return self.ends.level
+
+    @property
     def n_levels(self):
         """Number of levels of coverage."""
         return self.sums.shape[2]
@@ -178,8 +183,16 @@ class Levels(Part):
 
     # Merging.
 
+    @classmethod
+    def merged(cls, members, start=None):
+        """Merge levels that learned disjoint rows; those of `start` count once."""
+        fresh = cls(members[0].levels, members[0].n_thirds)
+        fresh.make_groups(members[0].n_groups)
+        fresh._merge(members, fresh if start is None else start)
+        return fresh
+
     def _merge(self, members, start):
-        """Merge what all have into this one; return the members as shards."""
+        """Merge what all have into this one."""
         weights = np.stack([m.total_weights - start.total_weights for m in members])
         shares = _shares(weights.sum(axis=1))
         shards = Shards(members, start, shares)
@@ -199,10 +212,8 @@ class Levels(Part):
         self.sums = shards.sums.sum()
         if self.n_thirds:
             self.thirds = StandardTransform.merged(shards.thirds)
-        return shards
 
     def invariants(self):
-        """Yield what holds between two calls."""
         for name, values in self.sizes._asdict().items():
             yield from floats(f"{name} of sizes", values, self.sizes.rates.shape)
             if name != "means":

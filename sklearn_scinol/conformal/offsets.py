@@ -59,6 +59,10 @@ class Offsets(Levels):
             loss="quantile", quantile=of_ends.tolist(), additive=True, center=False
         )
 
+    @property
+    def levels(self):
+        return 2.0 * self.ends.level[self.n_levels :] - 1.0
+
     def learn(
         self, engine, groups, errors, weights, features, deviations, learn, served=None
     ):
@@ -169,24 +173,14 @@ class Offsets(Levels):
         lower, upper = self._by_level(of_ends)
         return lower + upper
 
-    # Merging.
-
-    @classmethod
-    def merged(cls, members, start=None):
-        """Merge offsets that learned disjoint rows; those of `start` count once."""
-        first = members[0]
-        fresh = cls(2.0 * first.ends.level[first.n_levels :] - 1.0, first.n_thirds)
-        fresh.make_groups(first.n_groups)
-        start = fresh if start is None else start
-        fresh._merge(members, start)
+    def _merge(self, members, start):
+        super()._merge(members, start)
         fitted = [m.quantiles for m in members if m.quantiles.__sklearn_is_fitted__()]
         if fitted:
             has_begun = start.quantiles.__sklearn_is_fitted__()
-            fresh.quantiles = merge(fitted, start.quantiles if has_begun else None)
-        return fresh
+            self.quantiles = merge(fitted, start.quantiles if has_begun else None)
 
     def invariants(self):
-        """Yield what holds between two calls."""
         yield from super().invariants()
         yield "there are all running means", self.sizes.rates.shape == (len(RATES),)
         yield "means of sizes >= 0", self.sizes.means >= 0.0

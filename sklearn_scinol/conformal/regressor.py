@@ -10,8 +10,7 @@ from typing import Literal, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import RegressorMixin, is_regressor
-from sklearn.pipeline import Pipeline
+from sklearn.base import RegressorMixin
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -22,11 +21,13 @@ from .._rollback import learn_as_last_step
 from .._shards import Shards
 from .._state import checkpoint
 from .._typing import MatrixLike, SampleWeight, _fit_context
+from .._validation import last_step
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.regressor import MAX_TARGET, check_size
 from ..estimators.served import Served
+from ..estimators.validation import check_weights
 from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
 from ..models.served import ServedRows
@@ -53,35 +54,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     level on any stream, whatever the regressor, as :meth:`coverage_bound` says [1]_.
     There is no step size to choose.
 
-    Parameters
-    ----------
-    estimator : estimator, default=None
-        Any regressor with `partial_fit`, or a pipeline that ends in one; it is cloned.
-        Those of this package predict each row after learning all rows before it; others
-        predict each chunk before they learn it. None stands for
-        :class:`HedgeRegressor`. If labels come late, a pipeline in here learns a row
-        only then, and as it predicts by then: put its steps before this estimator, in a
-        pipeline around it, to have them learn rows when they come.
-    confidence_level : float or array-like of shape (n_levels,), default=0.9
-        Share of the targets that intervals have to contain, between 0 and 1; or several
-        in ascending order, for an interval each.
-    groups : "auto", column, list of columns, callable or None, default=None
-        Groups of rows that hold the level each, see `group_coverage_`. "auto": about
-        thirds of the predicted widths times thirds of the predictions. Each value of a
-        column, by name or index, is a group, or each combination of several; a callable
-        takes rows and returns an array of their groups. None: all rows are one group.
-
     Attributes
     ----------
-    estimator_ : estimator
-        The regressor, which has learned.
-    coverage_ : float or ndarray of shape (n_levels,)
-        Share of the targets so far that were in their intervals, each interval of the
-        model before it learned the row, or the one that was served if labels come late.
-        It counts rows as :meth:`coverage_bound` does, and is NaN before the first; with
-        several outputs it has an axis of outputs before that of levels.
     mean_width_ : float or ndarray of shape (n_levels,)
-        Mean width of these intervals, in the units of the targets, or NaN.
+        Mean width of the intervals that `coverage_` counts, in the units of the
+        targets, or NaN.
 
     See Also
     --------
@@ -127,6 +104,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     _METHODS = "predict", "predict_interval"
     _THIRDS = ("narrow", "medium", "wide"), ("low", "middle", "high")
     _estimator_method = "predict"
+    _default = HedgeRegressor
 
     # Learning.
 
@@ -142,7 +120,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     @learns
     @_fit_context(prefer_skip_nested_validation=False)
-    @described_as(partial_fit)
+    @described_as(ConformalEstimator._partial_fit, partial_fit)
     def partial_fit_predict(
         self,
         X: MatrixLike,
@@ -157,18 +135,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         ----------
         method : {"predict", "predict_interval"} or a list of both, default="predict"
             Whether to return predictions, intervals of all levels, or both.
-
-        Returns
-        -------
-        predictions : ndarray or list of ndarray
-            As the method would return, for each row before its target was used; for a
-            list of methods a list. An estimator from elsewhere predicts all rows before
-            it learns them, and its first chunk when it has learned it.
-
-        Raises
-        ------
-        ValueError
-            As :meth:`partial_fit`, or if `method` is not one of these.
         """
         self._check_method(method)
         return self._partial_fit(X, y, sample_weight, method)
@@ -179,22 +145,13 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             return self._intervals(predictions, offsets)
         return predictions
 
-    def _given(self):
-        """Return the estimator to clone."""
-        return HedgeRegressor() if self.estimator is None else self.estimator
-
-    def _check_estimator(self):
-        if not is_regressor(self.estimator_):
-            name = type(self.estimator_).__name__
-            raise ValueError(f"The estimator {name} should be a regressor.")
-
     def _learn(self, X, y, sample_weight, rollbacks, how=AT_ONCE):
         is_first, rows = self._outputs is None, (X, y, sample_weight, rollbacks)
         with self._recorded_deviations() as recorded:
             predictions, inner = self._learn_inner(*rows, how)
         deviations = np.concatenate(recorded) if recorded else None
         y = np.asarray(y, dtype=np.float64)
-        weights = self._weights_of(sample_weight, y)
+        weights = check_weights(sample_weight, y)
         if predictions.shape != y.shape:
             raise ValueError(
                 f"{type(self.estimator_).__name__} predicts an array of shape "
@@ -257,9 +214,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     @property
     def _mixture(self):
         """The mixture that predicts, or None."""
-        last = self.estimator_
-        while isinstance(last, Pipeline):
-            last = last.steps[-1][1]
+        last = last_step(self.estimator_)
         return last if isinstance(last, HedgeRegressor) else None
 
     def _recorded_deviations(self):
@@ -290,15 +245,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     # Predictions.
 
     @reads
-    @described_as(ConformalEstimator._level_indices)
+    @described_as(ConformalEstimator._level_indices, ConformalEstimator.predict)
     def predict_interval(
         self, X: MatrixLike, confidence_level: float | Sequence[float] | None = None
     ) -> NDArray[np.float64]:
         """Predict intervals that contain the targets with a given probability.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
 
         Returns
         -------

@@ -65,17 +65,14 @@ class Thresholds(Levels):
     def learn(self, engine, groups, scores, codes, weights, served=None):
         """Learn the labels of rows; return the sets before each.
 
+        For other parameters see :meth:`Offsets.learn`.
+
         Parameters
         ----------
-        engine : Engine
-        groups : ndarray of intp of shape (n,)
-            Groups of the rows, if they are given.
         scores : ndarray of shape (n, n_classes)
             Infinite for classes that were not known at a row.
         codes : ndarray of int of shape (n,)
             Indices of the rows' classes.
-        weights : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
         served : ServedRows, default=None
             Thresholds, and groups by thirds, that rows were served which waited for
             their labels.
@@ -118,18 +115,7 @@ class Thresholds(Levels):
         least = np.minimum(scores.min(axis=1), MAX_LOG_ODDS)
         return least[:, np.newaxis][:, : self.n_thirds]
 
-    # Merging.
-
-    @classmethod
-    def merged(cls, members, start=None):
-        """Merge thresholds that learned disjoint rows; those of `start` count once."""
-        fresh = cls(members[0].ends.level, members[0].n_thirds)
-        fresh.make_groups(members[0].n_groups)
-        fresh._merge(members, fresh if start is None else start)
-        return fresh
-
     def invariants(self):
-        """Yield what holds between two calls."""
         yield from super().invariants()
         yield "there is one running mean", self.sizes.rates.shape == (1,)
         is_score = np.abs(self.sizes.means) <= MAX_LOG_ODDS
