@@ -2,13 +2,10 @@
 
 import os
 import re
-import shutil
 import sys
-import warnings
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
@@ -21,6 +18,7 @@ from ..streams import read_table
 from ..streams.columns import LateType
 from ..streams.errors import is_float, quote
 from ..streams.files import FORMATS, find_files, format_of
+from ..streams.pipes import Pipe
 from ..streams.reading import ON_BAD_ROW
 
 EXIT_STATUS = """\
@@ -211,47 +209,25 @@ def check_not_read(path, files):
     if path is None or not os.path.isfile(path):
         return
     for file in files:
-        if os.path.samefile(file, path):
+        if not isinstance(file, Pipe) and os.path.samefile(file, path):
             same = "" if str(file) == path else f" ({file})"
             raise FileExistsError(
                 f"{path}{same} is an input: writing to it would destroy it."
             )
 
 
-@contextmanager
-def standard_input(arguments):
-    """Set `arguments.paths` to the files, of which one is a copy of standard input."""
-    arguments.paths, arguments.spooled = arguments.files, None
+def open_standard_input(arguments):
+    """Set `arguments.paths` to the files, where standard input is a pipe."""
+    arguments.paths = arguments.files
     if STDIN not in arguments.files:
-        yield
         return
     if arguments.files.count(STDIN) > 1:
         arguments.error("standard input can be read only once")
-    name = "csv" if arguments.file_format == "auto" else arguments.file_format
-    with TemporaryDirectory() as folder, warnings.catch_warnings():
-        path = str(Path(folder, "rows").with_suffix(FORMATS[name][0]))
-        with open(path, "wb") as file:
-            shutil.copyfileobj(sys.stdin.buffer, file)
-        arguments.spooled = path
-        arguments.paths = [path if each == STDIN else each for each in arguments.files]
-        show = warnings.showwarning
-
-        def show_renamed(message, *others, **keywords):
-            show(str(message).replace(path, "standard input"), *others, **keywords)
-
-        warnings.showwarning = show_renamed
-        try:
-            yield
-        except ValueError as error:
-            error.args = tuple(
-                each.replace(path, "standard input") for each in error.args
-            )
-            raise
-
-
-def names_of(arguments, files):
-    """Return names of files as they are given, also of standard input."""
-    return [STDIN if str(f) == arguments.spooled else str(f) for f in files]
+    if sys.stdin is None:
+        raise ValueError("standard input is closed.")
+    file = sys.stdin.buffer  # whose lock a thread must not hold when Python ends
+    pipe = Pipe(STDIN, "standard input", getattr(file, "raw", file))
+    arguments.paths = [pipe if each == STDIN else each for each in arguments.files]
 
 
 def read_first(stream):

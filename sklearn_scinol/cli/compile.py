@@ -16,9 +16,9 @@ from .common import (
     FILES_HELP,
     add_reading,
     encoder_of,
+    open_standard_input,
     print_line,
     read_first,
-    standard_input,
 )
 from .learn import add_columns, add_estimator, check_resume, open_learning
 
@@ -34,9 +34,9 @@ def add_arguments(parser):
 def run(arguments):
     """Compile by the first chunk, and print how long it took."""
     check_resume(arguments)
-    with standard_input(arguments):
-        model, classes, stream, *_ = open_learning(arguments)
-        X, y, *_ = read_first(stream)
+    open_standard_input(arguments)
+    model, classes, stream, *_ = open_learning(arguments)
+    X, y, *_ = read_first(stream)
     _set_kinds(model, X)
     start = perf_counter()
     with warnings.catch_warnings():

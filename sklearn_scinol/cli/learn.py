@@ -10,6 +10,10 @@ files, and a message names the command that goes on from there, with the same re
 the last bit as without a stop. After a crash or a kill, --resume goes on from the
 latest save of --save-every. A model that came to the end of its files has no such
 place: --resume then learns all rows of the given files.
+
+Standard input (-) is learned while it comes, a chunk when --chunk-rows have come, or
+when no more come for about a second. The first chunk decides the task and the kinds of
+columns: name them with --task, --kind and --column-type where few rows can mislead.
 """
 
 import os
@@ -48,15 +52,14 @@ from .common import (
     has_intervals,
     known_columns,
     load_model,
-    names_of,
     no_rows,
+    open_standard_input,
     open_stream,
     pair,
     positive_int,
     print_line,
     probability,
     read_first,
-    standard_input,
 )
 from .report import (
     REPORT_HELP,
@@ -72,6 +75,7 @@ from .saving import (
     interval,
     load_progress,
     roles_of,
+    size_of,
     start_at,
     valid,
 )
@@ -286,23 +290,23 @@ def run(arguments):
         arguments.error("--save-every needs --model")
     if arguments.from_start and not arguments.resume:
         arguments.error("--from-start needs --resume")
-    with standard_input(arguments):
-        files = find_files([*arguments.paths, *arguments.test_file])
-        check_report(arguments.report, files)
-        if arguments.model:
-            check_can_save(arguments.model)
-            check_not_read(arguments.model, files)
-        arrivals = _arrivals(arguments)
-        learning = open_learning(arguments, roles_of(arguments, arrivals))
-        learner = ProgressiveEstimator(
-            learning.model, _metrics(learning.model), learning.classes
-        )
-        monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
-        table = RunningTable(learner, arguments.quiet, monitor, arrivals)
-        report = _learn(arguments, learning, table)
-        if arguments.test_file:
-            report["test"] = _test(arguments, learning, learner)
-        write_report(arguments.report, report)
+    open_standard_input(arguments)
+    files = find_files([*arguments.paths, *arguments.test_file])
+    check_report(arguments.report, files)
+    if arguments.model:
+        check_can_save(arguments.model)
+        check_not_read(arguments.model, files)
+    arrivals = _arrivals(arguments)
+    learning = open_learning(arguments, roles_of(arguments, arrivals))
+    learner = ProgressiveEstimator(
+        learning.model, _metrics(learning.model), learning.classes
+    )
+    monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
+    table = RunningTable(learner, arguments.quiet, monitor, arrivals)
+    report = _learn(arguments, learning, table)
+    if arguments.test_file:
+        report["test"] = _test(arguments, learning, learner)
+    write_report(arguments.report, report)
 
 
 def _test(arguments, learning, learner):
@@ -384,8 +388,9 @@ def _learn(arguments, learning, table):
     """Learn all chunks; print a report and save the model, also if it ends early."""
     stream, progress = learning.stream, learning.progress
     place = _Place(progress["position"])
-    files = names_of(arguments, stream.files)
-    facts = learning.facts | {"files": files, "sizes": [*map(_size, stream.files)]}
+    found = find_files(arguments.paths)
+    files = [*map(os.fspath, found)]
+    facts = learning.facts | {"files": files, "sizes": [*map(size_of, found)]}
     report = Report("learned")
     if place.position is not None:
         with valid(arguments.resume):
@@ -429,10 +434,6 @@ def _learn(arguments, learning, table):
                 found = report.finish(columns, table.finish())
                 print_report(found, table.n_added)
     return found
-
-
-def _size(path):
-    return os.stat(path).st_size
 
 
 class _Place:
@@ -534,6 +535,7 @@ def _new_model(arguments, known):
         arguments.paths,
         target=arguments.target,
         on_bad_row="skip",
+        read_ahead=0,
         **known,
         **columns_to_ignore(arguments, None, []),
     )

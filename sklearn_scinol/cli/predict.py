@@ -4,11 +4,13 @@ Lines are in the order of the rows. With --on-bad-row skip or warn, a row that c
 read has empty cells, and --reason tells why. A model that learned with
 --confidence-level also writes the ends of its intervals. Columns are found by their
 names, and others that the files of `learn` had, such as the target, are ignored. With
---output, a report is printed in the end.
+--output, a report is printed in the end. Rows of standard input (-) wait for about a
+second until they are predicted.
 """
 
 import csv
 import json
+import os
 import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -30,10 +32,9 @@ from .common import (
     has_intervals,
     known_columns,
     load_with_progress,
-    names_of,
+    open_standard_input,
     open_stream,
     print_line,
-    standard_input,
 )
 from .report import (
     REPORT_HELP,
@@ -80,28 +81,29 @@ def add_arguments(parser):
 
 def run(arguments):
     """Predict chunk by chunk."""
-    with standard_input(arguments):
-        files = find_files(arguments.paths)
-        check_not_read(arguments.output, [*files, arguments.model])
-        check_report(arguments.report, [*files, arguments.model])
-        model, progress = load_with_progress(arguments.model)
-        if arguments.proba and not hasattr(model, "predict_proba"):
-            raise ValueError(f"The model of {arguments.model} has no probabilities.")
-        lines, report = _Lines(arguments, model, files), Report("predicted")
-        known = known_columns(model)
-        names = (progress or {}).get("names")
-        stream = open_stream(
-            arguments,
-            arguments.paths,
-            keep=arguments.keep,
-            **known,
-            **columns_to_ignore(arguments, model, names),
-        )
-        with _output(arguments.output) as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(map(lines.cell, lines.header))
-            for chunk in report.chunks(stream):
-                writer.writerows(lines.of(chunk, stream, known["columns"]))
+    open_standard_input(arguments)
+    files = find_files(arguments.paths)
+    check_not_read(arguments.output, [*files, arguments.model])
+    check_report(arguments.report, [*files, arguments.model])
+    model, progress = load_with_progress(arguments.model)
+    if arguments.proba and not hasattr(model, "predict_proba"):
+        raise ValueError(f"The model of {arguments.model} has no probabilities.")
+    lines, report = _Lines(arguments, model, files), Report("predicted")
+    known = known_columns(model)
+    names = (progress or {}).get("names")
+    stream = open_stream(
+        arguments,
+        arguments.paths,
+        keep=arguments.keep,
+        **known,
+        **columns_to_ignore(arguments, model, names),
+    )
+    with _output(arguments.output) as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(map(lines.cell, lines.header))
+        for chunk in report.chunks(stream):
+            writer.writerows(lines.of(chunk, stream, known["columns"]))
+            file.flush()  # rows of a pipe may come slowly
     found = report.finish(lines.shares_by_column())
     write_report(arguments.report, found)
     if arguments.output:  # else standard output has the lines
@@ -125,7 +127,7 @@ class _Lines:
     def __init__(self, arguments, model, files):
         self.arguments, self.model = arguments, model
         self.cell = csv_cells(arguments.escape_formulas)
-        self.files = names_of(arguments, files)
+        self.files = [*map(os.fspath, files)]
         if arguments.proba:
             self.names = model.classes_.tolist()
         elif has_intervals(model):
@@ -208,9 +210,8 @@ def _values_of(row, reader):
     with suppress(Exception):  # of any kind: the row is bad
         if not hasattr(reader, "parsing"):
             return json.loads(row.text)
-        with reader.open_blocks(Path(row.path)) as (names, _):
-            (values,) = csv.reader([row.text], delimiter=reader.parsing.delimiter)
-            return dict(zip(names, values, strict=True))
+        (values,) = csv.reader([row.text], delimiter=reader.parsing.delimiter)
+        return dict(zip(reader.names[row.path], values, strict=True))
     return {}
 
 

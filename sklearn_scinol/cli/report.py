@@ -56,7 +56,7 @@ class Report:
 
     def chunks(self, stream):
         """Iterate over the chunks of a stream, and report them."""
-        with closing(stream._chunks()) as chunks:
+        with closing(stream._chunks(is_last=True)) as chunks:
             while True:
                 start = learning_time()
                 chunk = next(chunks, None)

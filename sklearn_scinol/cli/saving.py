@@ -18,13 +18,13 @@ from typing import NamedTuple
 from .._invariants import is_count
 from .._validation import is_fitted
 from ..streams.files import find_files
+from ..streams.pipes import Pipe
 from ..streams.rows import BadRow, Position
 from .common import (
     COLUMN_ROLES,
     STDIN,
     describe_error,
     load_with_progress,
-    names_of,
     print_line,
 )
 
@@ -91,7 +91,7 @@ class Saver:
         self.n_rows += n_rows
         if self.path is None or self.every is None:
             return
-        is_due = (
+        is_due = self.n_rows and (  # a pipe may pause
             self.n_rows >= self.every.n_rows
             or perf_counter() - self.start >= self.every.seconds
         )
@@ -144,7 +144,7 @@ def load_progress(arguments, roles):
         position, files = _check(progress)
     found = find_files(arguments.paths)
     n_common = position.file + 1
-    if names_of(arguments, found)[:n_common] != files[:n_common]:
+    if [*map(os.fspath, found)][:n_common] != files[:n_common]:
         raise ValueError(
             f"{arguments.resume} was saved at {describe_position(position, files)}: "
             f"pass {shlex.join(files)} {remedy}."
@@ -158,12 +158,17 @@ def load_progress(arguments, roles):
                 f"the same {remedy}."
             )
     for file, size in zip(found[: position.file], progress["sizes"], strict=False):
-        if os.stat(file).st_size != size and file != arguments.spooled:
+        if size_of(file) != size:
             raise ValueError(
                 f"{file} has changed since its rows were learned: pass the same files "
                 f"{remedy}."
             )
     return model, progress
+
+
+def size_of(file):
+    """Return the size of a file, 0 of a pipe."""
+    return 0 if isinstance(file, Pipe) else os.stat(file).st_size
 
 
 def _check(progress):

@@ -8,6 +8,7 @@ import numpy as np
 from .arrow import pa, parquet
 from .columns import UnfitError, common_type, convert, remedy_for
 from .errors import ReadError, read_errors, with_article
+from .pipes import Pipe
 from .rows import Tables, parse_by_halves, split_faults
 
 #: Number of rows decoded at once.
@@ -28,6 +29,13 @@ class ColumnarFormat(Tables):
 
     def __init__(self, files):
         self.files = files
+        for file in files:
+            if isinstance(file, Pipe):
+                raise ReadError(
+                    f"Parquet and Arrow files cannot be read from {file}: write the "
+                    "rows to a file first.",
+                    file,
+                )
 
     @abstractmethod
     def open_blocks(self, file):

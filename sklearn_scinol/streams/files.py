@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from .arrow import pa
 from .columns import UnfitError, convert
 from .errors import ReadError, read_errors
+from .pipes import Pipe
 
 #: Endings of the names of files of each format.
 FORMATS = {
@@ -46,11 +47,19 @@ def find_files(path):
         if not files:
             raise ValueError("The list of files is empty.")
         return files
+    if isinstance(path, Pipe):
+        return [path]
     name = os.fspath(path)
     if os.path.isdir(name):
         files = _files_in(Path(name))
         missing = f"There are no files in the folder {name}."
     elif os.path.exists(name):  # it may look like a pattern
+        if not os.path.isfile(name):
+            raise ReadError(
+                f"{name} is a pipe or a device, which can be read only once: write its "
+                "rows to a file, or pass them to the command line on standard input.",
+                name,
+            )
         return [Path(name)]
     else:
         files = filter(Path.is_file, map(Path, glob.glob(name, recursive=True)))
@@ -111,12 +120,16 @@ def format_of(files, file_format):
     for file in files:
         ending = _endings(file)[0]
         if ending not in FORMAT_OF_ENDING:
+            if isinstance(file, Pipe):
+                continue
             raise ReadError(
                 f"The name of {file} does not tell its format: pass file_format=, one "
                 f"of {tuple(FORMATS)}.",
                 file,
             )
         formats.setdefault(FORMAT_OF_ENDING[ending], file)
+    if not formats:
+        return "csv"
     (one, first), *others = formats.items()
     for other, another in others:
         raise ReadError(
@@ -144,15 +157,32 @@ def open_text(file, encoding="utf-8"):
     """Open the bytes of a text file, decompressed and in UTF-8."""
     compression = _endings(file)[1]
     with ExitStack() as opened:
-        stream = opened.enter_context(open(file, "rb", buffering=0))
+        if isinstance(file, Pipe):
+            stream, compression = file.open(), ""
+        else:
+            stream = opened.enter_context(open(file, "rb", buffering=0))
         if compression == ".xz":
             stream = opened.enter_context(lzma.open(stream))
         elif compression:
             codec = pa.Codec.detect(compression).name
             stream = opened.enter_context(pa.CompressedInputStream(stream, codec))
         if codecs.lookup(encoding) not in map(codecs.lookup, UTF8):
-            stream = codecs.EncodedFile(stream, "utf-8", encoding, INVALID)
+            stream = _Recoded(stream, encoding)
         yield stream
+
+
+class _Recoded:
+    """Stream in UTF-8 of one in another encoding."""
+
+    def __init__(self, stream, encoding):
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)(INVALID)
+
+    def read(self, size):
+        if (data := self._stream.read(size)) is None:  # at a pause of a pipe
+            return None
+        text = self._decoder.decode(data, final=not data)
+        return text.encode(errors=INVALID) or (None if data else b"")
 
 
 def _invalid(error):

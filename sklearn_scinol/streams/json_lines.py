@@ -48,6 +48,8 @@ class JSONLines(Tables, TextFormat):
         """Return types of the columns of the first rows, and of those asked for."""
         kinds, errors = {}, []
         for n_before, block in enumerate(self._all_blocks()):
+            if kinds and not len(block):
+                break  # a pipe pauses
             for _, rows, error in parse_by_halves(self._read, self.rows_in(block)):
                 if error is not None:
                     errors.append(error)

@@ -19,6 +19,7 @@ from .columnar import Arrow, Parquet
 from .errors import ReadError
 from .files import find_files, format_of
 from .json_lines import JSONLines
+from .pipes import Pipe
 from .rows import BadRow, Position, Tables, rechunk
 from .text import CSV, LIBSVM
 
@@ -269,11 +270,17 @@ class TableStream:
         """Set the position where iterations begin, after `n_bad_rows` bad rows."""
         self._start = position, n_bad_rows, [*bad_rows]
 
-    def _chunks(self):
-        """Yield each :class:`Chunk`, and report its bad rows."""
+    def _chunks(self, is_last=False):
+        """Yield each :class:`Chunk`, and report its bad rows.
+
+        If `is_last`, pipes are not read again.
+        """
         position, self.n_bad_rows, bad_rows = self._start
         self.bad_rows = [*bad_rows]
         reader, parts = self._reader, self._parts(position)
+        for file in reader.files:
+            if isinstance(file, Pipe):
+                file.is_last = is_last
 
         def finish(rows):
             return reader.unpack(reader.join(rows))
@@ -285,9 +292,11 @@ class TableStream:
 
     def _parts(self, start):
         """Yield where each part begins, and the part."""
-        n_threads = pa.cpu_count() if self._read_ahead else 0
         is_error = self._on_bad_row == "error"
         for i, file in enumerate(self._reader.files[start.file :], start.file):
+            # Threads would keep the last blocks back while a pipe pauses.
+            is_ahead = self._read_ahead and not isinstance(file, Pipe)
+            n_threads = pa.cpu_count() if is_ahead else 0
             row = start.row
             where = file, n_threads, is_error, start.byte, start.skip
             for part in self._reader.read(*where):

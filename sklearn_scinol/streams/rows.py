@@ -60,6 +60,7 @@ class Part(NamedTuple):
     faults: list  # of Fault, of the bad ones, in order
     byte: int = 0  # of the file's text, where a row begins
     skip: int = 0  # rows from there to the first of these
+    is_pause: bool = False  # of a pipe, after which other rows come later
 
     @property
     def n_good(self):
@@ -333,19 +334,19 @@ def parts_after(skip, parts):
     for part in parts:
         first, rest = part.cut(min(skip, part.n_rows))
         skip -= first.n_rows
-        if rest.n_rows:
+        if rest.n_rows or rest.is_pause:
             yield rest
 
 
 def rechunk(parts, size, files, finish):
-    """Yield each :class:`Chunk` of as many good rows, except the last.
+    """Yield each :class:`Chunk` of as many good rows, or fewer at a pause and the end.
 
     Parts are pairs of a :class:`Position`, where it begins, and a :class:`Part`.
     `finish` makes the rows of a chunk from the good rows of parts.
     """
     rows, bad, places, spans, n_good = [], [], [], [], 0
     for start, part in parts:
-        while part.n_rows:
+        while part.n_rows or part.is_pause:
             is_last = n_good + part.n_good < size
             end = part.n_rows if is_last else part.end_of(size - n_good)
             now, part = part.cut(end)
@@ -360,8 +361,9 @@ def rechunk(parts, size, files, finish):
             )
             rows += [each for each in now.rows if each.num_rows]
             n_good += now.n_good
-            if n_good == size:
-                yield Chunk(finish(rows), bad, places, spans, start)
+            if n_good == size or now.is_pause:
+                yield Chunk(finish(rows) if rows else None, bad, places, spans, start)
+                part = part._replace(is_pause=False)
                 rows, bad, places, spans, n_good = [], [], [], [], 0
     if spans:
         yield Chunk(finish(rows) if rows else None, bad, places, spans, start)

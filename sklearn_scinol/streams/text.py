@@ -21,7 +21,15 @@ from .arrow import csv, pa
 from .columns import describe_type
 from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
-from .rows import Fault, SparseRows, Tables, parse_by_halves, parts_after, split_faults
+from .rows import (
+    Fault,
+    Part,
+    SparseRows,
+    Tables,
+    parse_by_halves,
+    parts_after,
+    split_faults,
+)
 
 #: Bytes parsed at once. Smaller blocks take longer, and so do larger ones, which do not
 #: stay in the processor's cache.
@@ -110,7 +118,7 @@ class TextFormat(ABC):
         """
         with read_errors(file, self.encoding), ExitStack() as opened:
             blocks = self.blocks(opened.enter_context(open_text(file, self.encoding)))
-            first = bytes(next(blocks, b""))
+            first = bytes(next(filter(len, blocks), b""))
             n_bytes = len(first)
             first = first.removeprefix(BYTE_ORDER_MARK)
             if not first or first.isspace():
@@ -122,33 +130,42 @@ class TextFormat(ABC):
             if byte:
                 stream = opened.enter_context(open_text(file, self.encoding))
                 start, first, blocks = byte, b"", self.blocks(stream, byte)
-            yield names, _with_starts(filter(len, chain([first], blocks)), start)
+            yield names, _with_starts(chain(filter(len, [first]), blocks), start)
 
     def blocks(self, stream, byte=0):
-        """Cut text into blocks of whole rows, from a byte on, where a row begins."""
+        """Cut text into blocks of whole rows, from a byte on, where a row begins.
+
+        A block without rows stands for a pause of a pipe.
+        """
         data, size = _skip(stream, byte), BLOCK_BYTES
         while True:
-            new = stream.read(size)
-            data += new
-            if _is_short(data) and len(new) >= max(1, size // 4):  # a pipe gives less
-                size = len(data)
+            new = stream.read(max(size - len(data), BLOCK_BYTES))
+            data += new or b""
+            if new and len(data) < size:
                 continue
-            if data and not new and not data.endswith(b"\n"):
+            if new and _is_short(data):
+                size = 2 * len(data)
+                continue
+            if data and new == b"" and not data.endswith(b"\n"):
                 data += b"\n"
             end = self.end_of_rows(data)
-            if not end and (not new or len(data) > MAX_QUOTED):
+            if not end and (new == b"" or len(data) > MAX_QUOTED):
                 end = data.find(b"\n") + 1  # a quote is never closed
             if end:
                 yield memoryview(data)[:end]
                 data = data[end:]
             elif len(data) > MAX_ROW_LENGTH:
                 raise ValueError(f"it has a row of more than {MAX_ROW_LENGTH} bytes")
-            if not (new or data):
+            if new is None:
+                yield b""
+            elif not (new or data):
                 return
 
     def _part(self, file, names, only_first_bad, start_and_block):
         """Parse a block, and find the bad rows."""
         byte, block = start_and_block
+        if not len(block):
+            return Part([], [], is_pause=True)
         try:
             parts = [(0, self.parse(names, block), None)]
         except parse_errors():
@@ -188,6 +205,7 @@ class CSV(Tables, TextFormat):
         self.parsing = csv.ParseOptions(delimiter=delimiter)
         self.row = _pattern_of_rows(delimiter)
         self.column_names = None if column_names is None else list(column_names)
+        self.names = {}  # of the columns of each file
         if isinstance(null_values, str):
             raise TypeError(f"null_values must be a list, got {null_values!r}.")
         self.null_values = null_values
@@ -196,8 +214,9 @@ class CSV(Tables, TextFormat):
         """Return names and types of the columns, from the first good rows."""
         with self.open_blocks(self.files[0]) as (names, blocks):
             options = self._convert_options(include_columns=[*dict.fromkeys(names)])
-            some = islice(blocks, MAX_BLOCKS_WITHOUT_ROWS)
-            for _, block in chain(some, [(0, b"\n")]):
+            with_rows = filter(len, (block for _, block in blocks))
+            some = islice(with_rows, MAX_BLOCKS_WITHOUT_ROWS)
+            for block in chain(some, [b"\n"]):
                 try:
                     table = self._read(names, options, block)
                 except parse_errors():
@@ -233,6 +252,7 @@ class CSV(Tables, TextFormat):
         if names is None:
             names, block = self._header(file, block)
         self.check_names(file, names)
+        self.names[str(file)] = names
         return names, block
 
     def _header(self, file, block):

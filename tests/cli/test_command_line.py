@@ -1157,17 +1157,15 @@ def environment():
 @pytest.mark.usefixtures("interruptions")
 def test_interrupted_process():
     """Interrupted while it waits for rows, which a pipe gives it."""
-    os.mkfifo("pipe.csv")
     learning = subprocess.Popen(
-        command(["learn", "pipe.csv", "--file-format", "csv", *CLASSES]),
+        command(["learn", "-", *CLASSES]),
         env=environment(),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     )
-    with open("pipe.csv", "w", encoding="utf-8") as pipe:
-        pipe.write("x,y\n")
-        pipe.flush()
-        learning.send_signal(signal.SIGINT)
-        out, err = learning.communicate(timeout=60)
+    learning.stdin.write("x,y\n" * 2**15)  # it has read some when this ends
+    learning.send_signal(signal.SIGINT)
+    out, err = learning.communicate(timeout=60)
     assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")

@@ -8,13 +8,14 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from functools import partial, partialmethod
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.comparisons import assert_identical
+from support.comparisons import assert_identical, learned
 
 import sklearn_scinol
 from sklearn_scinol import persistence
@@ -38,6 +39,13 @@ SMALL = "--estimator", "scinol", "--n-hashed", "64"
 CLASSES = "--target", "y", *SMALL, "--kind", "amount=drop", "--chunk-rows", "30"
 AMOUNTS = "--target", "amount", *SMALL, "--kind", "y=drop", "--chunk-rows", "30"
 MIXTURE = "--target", "y", "--n-hashed", "64", "--chunk-rows", "30"
+
+#: Environment of processes, which learn few rows.
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(sklearn_scinol.__file__).parents[1]),
+    "NUMBA_DISABLE_JIT": "1",
+}
 
 
 def table(start=0, stop=N_ROWS):
@@ -247,6 +255,57 @@ def test_standard_input(run, monkeypatch):
     assert (status, err) == (0, "")
     assert "Standard input should begin with the row after row 150 of -." in out
     assert_same_model("m.skops", "whole.skops")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="signals are others")
+def test_pipe_that_stays_open(run, monkeypatch):
+    """Rows are learned and saved while none come, and others later."""
+    write_csv("a.csv", table())
+    lines = Path("a.csv").read_text().splitlines(keepends=True)
+    options = *CLASSES, "--model", "m.skops", "--save-every", "0.1s"
+    code = (
+        "import sys; from sklearn_scinol import cli, config\n"
+        "with config.config_context(engine='numpy'): sys.exit(cli.main())\n"
+    )
+    learning = subprocess.Popen(
+        [sys.executable, "-c", code, "learn", "-", *options],
+        env=ENVIRONMENT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for start, stop in (0, 100), (100, 150):
+        learning.stdin.write("".join(lines[start + bool(start) : stop + 1]))
+        learning.stdin.write(lines[stop + 1][:5])
+        learning.stdin.flush()
+        lines[stop + 1] = lines[stop + 1][5:]
+        wait_for_row(stop)
+    learning.send_signal(signal.SIGTERM)
+    _, err = learning.communicate(timeout=300)
+    assert learning.returncode == 130
+    assert "m.skops has the model up to row 150 of -: feed it from row 151 on" in err
+    argv = shlex.split(re.search("`(.*)`", err)[1])[1:]
+    lines = Path("a.csv").read_text().splitlines(keepends=True)
+    text = "".join([lines[0], *lines[151:]]).encode()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
+    assert run(*argv)[0] == 0
+    assert run("learn", "a.csv", *CLASSES, "--model", "whole.skops")[0] == 0
+    for step, expected in zip(load("m.skops"), load("whole.skops"), strict=True):
+        assert_identical(learned(step), learned(expected))
+
+
+def wait_for_row(row):
+    """Wait until the model is saved that has learned so many rows."""
+    end = time.monotonic() + 300.0
+    while time.monotonic() < end:
+        if Path("m.skops").exists():
+            progress = load_with_progress("m.skops")[1]
+            if progress["position"][1] == row:
+                return
+        time.sleep(0.05)
+    pytest.fail(f"no model that has learned {row} rows")
 
 
 def test_interruption_saves(run, monkeypatch):
@@ -465,12 +524,6 @@ def test_killed_process():
     """Killed in earnest, after it was saved."""
     write_csv("a.csv", table())
     argv = ["learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every", "60"]
-    package = Path(sklearn_scinol.__file__).parents[1]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(package),
-        "NUMBA_DISABLE_JIT": "1",
-    }
     code = (
         "import os, signal, sys; from sklearn_scinol.cli import learn, main\n"
         "old = learn.RunningTable.learn\n"
@@ -485,7 +538,7 @@ def test_killed_process():
 
     def process(*argv):
         command = [sys.executable, *argv]
-        return subprocess.run(command, env=environment, check=False).returncode
+        return subprocess.run(command, env=ENVIRONMENT, check=False).returncode
 
     assert process("-c", code, *argv) == -signal.SIGKILL
     learning = "-m", "sklearn_scinol", "learn", "a.csv"

@@ -7,13 +7,16 @@ import errno
 import gc
 import gzip
 import io
+import itertools
 import json
 import lzma
+import os
 import re
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -34,6 +37,7 @@ from sklearn_scinol.streams import (
     ahead,
     columnar,
     json_lines,
+    pipes,
     read_table,
     reading,
     text,
@@ -246,13 +250,97 @@ def test_libsvm(ending, zero_based, tmp_path, small_blocks):
         assert stream.schema is None
 
 
-# Wide files.
+# Pipes.
 
 
-def test_rows_of_a_pipe_do_not_wait_for_others():
-    reads = iter([b"1,2\n", b"3,4\n5", b",6\n", b""])
+class SlowPipe:
+    """Gives bytes piece by piece, and makes a pause after each."""
+
+    def __init__(self, content, n_pieces):
+        ends = np.linspace(0, len(content), n_pieces + 1).astype(int)
+        pieces = [content[a:b] for a, b in itertools.pairwise(ends)]
+        self.pieces = itertools.chain(pieces, itertools.repeat(b""))
+        self.has_begun = False
+
+    def read(self, size):
+        if self.has_begun:
+            time.sleep(4 * pipes.MAX_WAIT)
+        self.has_begun = True
+        return next(self.pieces)
+
+
+def test_a_pause_ends_a_block():
+    reads = iter([b"1,2\n", b"3,", None, b"4\n5", None, None, b",6", b""])
     blocks = text.CSV(["rows.csv"]).blocks(SimpleNamespace(read=lambda _: next(reads)))
-    assert [bytes(block) for block in blocks] == [b"1,2\n", b"3,4\n", b"5,6\n"]
+    found = [bytes(block) for block in blocks]
+    assert found == [b"1,2\n", b"", b"3,4\n", b"", b"", b"5,6\n"]
+
+
+@pytest.mark.parametrize(
+    ("file_format", "options"),
+    [
+        ("csv", {"target": "y"}),
+        ("csv", {"target": "y", "encoding": "utf-16"}),
+        ("json", {"target": "y"}),
+        ("libsvm", {"n_features": 2}),
+    ],
+)
+def test_pipes_are_read_while_they_are_written(
+    tmp_path, monkeypatch, file_format, options
+):
+    """The same rows as those of a file, those before each pause at once."""
+    monkeypatch.setattr(pipes, "MAX_WAIT", 0.02)
+    rows = [(i, chr(0xE9) * i, i / 2) for i in range(40)]
+    lines = {
+        "csv": ["x,z,y", *(f'{x},"{z}\n",{y}' for x, z, y in rows)],
+        "json": [json.dumps(dict(zip("xzy", row, strict=True))) for row in rows],
+        "libsvm": [f"{y} 1:{x} 2:{1 + x}" for x, _, y in rows],
+    }[file_format]
+    content = "\n".join([*lines, ""]).encode(options.get("encoding", "utf-8"))
+    whole = read_table(
+        write_text(tmp_path / "rows", content), file_format=file_format, **options
+    )
+    pipe = pipes.Pipe("-", "standard input", SlowPipe(content, 5))
+    stream = read_table(pipe, file_format=file_format, **options)
+    assert stream.files == ["standard input"]
+    ((X, y),) = whole
+    # The second time, pauses are where they were.
+    for is_last in False, True:
+        chunks = [chunk for chunk in stream._chunks(is_last) if chunk.rows]
+        assert len(chunks) == 5
+        assert [chunk.end.row for chunk in chunks] == [
+            *np.cumsum([len(chunk.rows[1]) for chunk in chunks])
+        ]
+        targets = np.concatenate([chunk.rows[1] for chunk in chunks])
+        np.testing.assert_array_equal(targets, y)
+        if file_format != "libsvm":
+            assert pa.concat_tables(chunk.rows[0] for chunk in chunks) == X
+    with pytest.raises(ReadError, match=r"^standard input is empty."):
+        next(stream._chunks())  # what was read is forgotten
+
+
+def test_errors_of_pipes(tmp_path):
+    class Broken:
+        def read(self, size):
+            raise OSError(errno.EIO, "Input/output error")
+
+    pipe = pipes.Pipe("-", "standard input", Broken())
+    with pytest.raises(
+        ReadError, match=r"^standard input cannot be read: .*/output er"
+    ):
+        read_table(pipe)
+    for file_format in "parquet", "arrow":
+        with pytest.raises(
+            ReadError, match=r"files cannot be read from standard input: "
+        ):
+            read_table(pipe, file_format=file_format)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "rows.csv")
+        with pytest.raises(ReadError, match=r"rows.csv is a pipe or a device, which"):
+            read_table(tmp_path / "rows.csv")
+
+
+# Wide files.
 
 
 # Types.
