@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .._docstrings import described_as
 from .._optional import import_optional
-from .._plotting import axes_for, draw_legend
+from .._plotting import axes_for, curves_of, draw_legend
 from .._typing import Labels
 from .._validation import last_step
 from .comparator import Comparator
@@ -324,8 +324,7 @@ def _fit_later_scores(ax):
     """
     if not ax.get_autoscaley_on() or ax.get_yscale() != "linear":
         return
-    curves = [line for line in ax.lines if line.get_transform() == ax.transData]
-    rows, scores = np.concatenate([line.get_xydata() for line in curves]).T
+    rows, scores = np.concatenate([line.get_xydata() for line in curves_of(ax)]).T
     scores, rows = scores[np.isfinite(scores)], rows[np.isfinite(scores)]
     later = scores[rows > FIRST_ROWS * rows.max(initial=0.0)]
     if later.size and np.ptp(later) > 0.0:

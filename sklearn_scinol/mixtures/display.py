@@ -145,7 +145,8 @@ class ExpertWeightsDisplay:
         ----------
         ax : matplotlib Axes, default=None
             Where to plot; None makes a new figure. The legend is beside the axes if the
-            figure has a layout engine, which makes room for it, and in them otherwise.
+            figure has a layout engine, which makes room for it, and above the areas
+            otherwise.
 
         n_largest : int, default=9
             Number of experts and pools with an area of their own: those of the largest
@@ -179,7 +180,8 @@ class ExpertWeightsDisplay:
             colors = [GREY, *colors]
         kwargs = {"labels": names, "step": "post", "colors": colors} | kwargs
         self.areas_ = ax.stackplot(rows, weights.T, **kwargs)
-        ax.set(xlabel="Rows", ylabel="Weight", ylim=(0, 1))
+        ax.set(xlabel="Rows", ylabel="Weight")
+        ax.set_ylim(0, 1, auto=None)
         ax.set_xlim(1, max(rows[-1], 2))
         draw_legend(ax, reverse=True)
         return self

@@ -879,10 +879,26 @@ def test_legend_covers_nothing(pyplot):
         each.get_window_extent() for each in (display.ax_.get_legend(), display.ax_)
     )
     assert axes.x1 < legend.x0 < legend.x1 <= display.figure_.bbox.x1
-    _, ax = pyplot.subplots()  # where nothing makes room
-    legend = display.plot(ax).ax_.get_legend()
-    ax.figure.canvas.draw()
-    assert legend.get_window_extent().x1 < ax.get_window_extent().x1
+    _, ax = pyplot.subplots(figsize=(4, 3))  # where nothing makes room
+    for name in "a model of a long name", "another":
+        random = np.random.default_rng(len(name))
+        noise = random.uniform(size=1000)
+        display = curve(
+            noise, window_scores=noise, window_n_samples=1 + np.arange(1000)
+        )
+        legend = display.plot(ax, name=name).ax_.get_legend()
+        ax.figure.canvas.draw()
+        box, axes = legend.get_window_extent(), ax.get_window_extent()
+        assert axes.x0 < box.x0 < box.x1 < axes.x1
+        assert axes.y0 < box.y0 < box.y1 < axes.y1
+        points = np.concatenate(
+            [ax.transData.transform(x.get_xydata()) for x in ax.lines]
+        )
+        assert points[:, 1].max() < box.y0
+        assert points[:, 1].min() > axes.y0
+    ax.set_ylim(0.0, 1.0)  # which stay
+    display.plot(ax)
+    assert ax.get_ylim() == (0.0, 1.0)
 
 
 def test_display_of_coverage_by_groups(pyplot):

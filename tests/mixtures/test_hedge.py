@@ -965,6 +965,10 @@ def test_plot_of_the_largest_weights(pyplot):
     assert ax.get_xlim() == (1.0, 101.0)
     with pytest.raises(ValueError, match="n_largest == 0, must be >= 1"):
         display.plot(n_largest=0)
+    _, ax = pyplot.subplots()  # where nothing makes room for a legend
+    display.plot(ax)
+    _, top = ax.transData.transform((1.0, 1.0))
+    assert top < ax.get_legend().get_window_extent().y0 + 1e-6
     # One alone is named.
     assert legend_of(display.plot(n_largest=4).ax_) == ["e", "d", "c", "b", "a"]
 
