@@ -610,7 +610,8 @@ def test_intervals(run, fails):
     np.testing.assert_array_equal(np.array(rows, dtype=float), expected)
     model[-1].set_params(confidence_level=[0.5, 0.8])
     save(model.fit(X, expected[:, 0]), "m")
-    names, *rows = csv.reader(StringIO(run("predict", path, "--model", "m")[1]))
+    predict = "predict", path, "--model", "m", "--new-columns", "ignore"
+    names, *rows = csv.reader(StringIO(run(*predict)[1]))
     assert names == ["prediction", "lower_0.5", "upper_0.5", "lower_0.8", "upper_0.8"]
     ends = model.predict_interval(X)[:, [0, 1, 0, 1], [0, 0, 1, 1]]
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 1:], ends)
