@@ -19,7 +19,6 @@ from sklearn_scinol import (
     ScInOLClassifier,
     config_context,
 )
-from sklearn_scinol.evaluation import regret_curve
 
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
 CLASSIFIERS.append(HedgeClassifier)
@@ -186,12 +185,3 @@ def test_failing_calls_count_nothing(engine):
         X, y, classes=CLASSES, sample_weight=running_weights(y)
     )
     assert_same_model(model, expected, X)
-
-
-def test_regret_curve_is_of_weights_that_stay():
-    X, y = rows()
-    for parameter in {"class_weight": "balanced"}, {"new_classes": "add"}:
-        with pytest.raises(ValueError, match="regret_curve does not take"):
-            regret_curve(
-                ScInOLClassifier(center=False, **parameter), [(X, y)], classes=CLASSES
-            )

@@ -193,21 +193,6 @@ def test_processes_that_die(monkeypatch):
     assert worker.task == ("One", range(2, 5))
 
 
-def test_report(capsys):
-    findings = [
-        Finding("One", 7, "state", "G is finite (violated at [0, 3])"),
-        Finding("One", 2, "state", "G is finite (violated at [1, 5])"),
-        Finding("One", 5, "crash", "Segmentation fault"),
-    ]
-    fuzz.report(findings, ["One", "Other"], 10)
-    said = capsys.readouterr().out
-    assert re.search(r"^One +10 +1 +0 +2 +0", said, re.M)
-    assert re.search(r"^Other +10( +0)+$", said, re.M)
-    assert "2 state     G is finite (violated at [...])\n" in said
-    assert "--replay One 2\n" in said
-    assert "--replay One 7" not in said
-
-
 @pytest.mark.parametrize(("estimator", "status"), [(Sound, 0), (Loud, 1)])
 def test_replay(estimator, status, capsys, monkeypatch):
     X = sparse.csr_array(np.eye(2))
@@ -316,10 +301,7 @@ BREAKING = {
     "mixture": [
         (lambda m: m.hedges[0].weights_.fill(1.0), "weights sum to one"),
         (lambda m: m.hedges[0]._state.of_shares.fill(0.0), "of_shares > 0"),
-        (
-            lambda m: m.hedges[0]._state.of_experts[1].fill(1.0),
-            "of_experts sum to one",
-        ),
+        (lambda m: m.hedges[0]._state.of_experts[1].fill(1.0), "of_experts sum to one"),
         (lambda m: m.target_range.limits.fill(np.nan), "lower limits"),
         (lambda m: setattr(m, "points", m.points[::-1]), "points ascend"),
         (lambda m: m.curve.pop(), "each point has weights"),

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from tempfile import TemporaryFile
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.preprocessing import StandardScaler
 from support import formats
-from support.formats import SPARSE, read_only, with_duplicates
+from support.formats import SPARSE, read_only
 from support.registry import thoroughly
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -64,42 +65,33 @@ def assert_usable(estimator, X, expected_X):
 # Dense rows.
 
 
-def with_memmap(tmp_path, mode):
-    path = tmp_path / "rows"
-    rows().tofile(path)
-    return np.memmap(path, dtype=np.float64, mode=mode, shape=(40, 4))
-
-
 def not_aligned(X):
     data = np.frombuffer(b"." + X.tobytes(), dtype=np.float64, offset=1)
     return data.reshape(X.shape)
 
 
-DENSE = {**formats.DENSE, "not-aligned": not_aligned}
+def memory_mapped(X):
+    with TemporaryFile() as file:
+        X.tofile(file)
+        return np.memmap(file, dtype=np.float64, mode="r", shape=X.shape)
+
+
+DENSE = {
+    **formats.DENSE,
+    "not-aligned": not_aligned,
+    "memory-mapped": memory_mapped,
+    "unsigned": np.uint8,
+    "boolean": lambda X: X > 2.0,
+}
 
 
 @all_estimators
 @pytest.mark.parametrize("name", DENSE)
 def test_dense(estimator, name, engine):
-    X = DENSE[name](rows())
+    X = DENSE[name](np.abs(rows()))
     before = pickle.dumps(X)
-    assert_usable(estimator, X, rows())
+    assert_usable(estimator, X, np.array(X, dtype=float))
     assert pickle.dumps(X) == before
-
-
-@all_estimators
-@pytest.mark.parametrize("mode", ["r", "r+", "c"])
-def test_memory_mapped(estimator, mode, tmp_path, engine):
-    X = with_memmap(tmp_path, mode)
-    assert_usable(estimator, X, rows())
-    assert_array_equal(X, rows())
-
-
-@all_estimators
-def test_unsigned_and_boolean(estimator, engine):
-    X = np.abs(rows())
-    assert_usable(estimator, X.astype(np.uint8), X)
-    assert_usable(estimator, X > 0, (X > 0).astype(float))
 
 
 # Sparse rows.
@@ -141,29 +133,6 @@ def test_sparse(estimator, name, engine):
 
 
 @all_estimators
-def test_duplicates_are_one_value(estimator, engine):
-    """Two entries of a row for a column are not two rows that follow each other."""
-    y = targets(estimator)
-    dense = partial_fit(estimator(center=False), rows(), y)
-    sparse_ = partial_fit(estimator(center=False), with_duplicates(rows()), y)
-    assert_allclose(sparse_.coef_, dense.coef_, rtol=1e-12)
-
-
-@all_estimators
-def test_rows_and_columns_without_entries(estimator, engine):
-    X = rows()
-    X[::3] = 0.0
-    X[:, 1] = 0.0
-    y = targets(estimator)
-    for X_sparse in (sparse.csr_array(X), sparse.csr_array(0.0 * X)):
-        given = partial_fit(estimator(), X_sparse, y)
-        expected = partial_fit(estimator(center=False), X_sparse.toarray(), y)
-        assert_allclose(given.coef_, expected.coef_, rtol=1e-12)
-        assert_allclose(given.intercept_, expected.intercept_, rtol=1e-12)
-        assert_array_equal(given.coef_[..., 1], 0.0)
-
-
-@all_estimators
 def test_wide_and_hardly_filled(estimator, engine):
     """Few entries, many columns; predictions take a way of their own."""
     wide = sparse.random(30, 100_000, density=2e-5, random_state=0, format="csr")
@@ -174,35 +143,6 @@ def test_wide_and_hardly_filled(estimator, engine):
     for r in range(3):
         assert_allclose(score(given, X[[r]])[0], together[r], rtol=1e-12)
         assert_allclose(score(given, X[[r]].toarray())[0], together[r], rtol=1e-12)
-
-
-# Dense and sparse chunks by turns.
-
-
-@all_estimators
-def test_sparse_after_dense(estimator, engine):
-    """Centring goes on, on the same rows made dense, to the last bit."""
-    X, y = rows(), targets(estimator)
-    dense, mixed = (partial_fit(estimator(), X[:20], y[:20]) for _ in "ab")
-    partial_fit(dense, X[20:], y[20:])
-    partial_fit(mixed, sparse.csr_array(X[20:]), y[20:])
-    assert state(mixed) == state(dense)
-    assert_allclose(score(mixed, sparse.csr_array(X)), score(dense, X), rtol=1e-12)
-    # And for fitting anew what counts is what comes.
-    centred = mixed.set_params(max_iter=1, tol=None, shuffle=False)
-    plain = partial_fit(estimator(center=False), sparse.csr_array(X), y)
-    assert_array_equal(centred.fit(sparse.csr_array(X), y).coef_, plain.coef_)
-
-
-@all_estimators
-def test_dense_after_sparse(estimator, engine):
-    """No centring from then on, and the same numbers as without it."""
-    X, y = rows(), targets(estimator)
-    mixed = partial_fit(estimator(), sparse.csr_array(X[:20]), y[:20])
-    partial_fit(mixed, X[20:], y[20:])
-    dense = partial_fit(estimator(center=False), X, y)
-    assert_allclose(mixed.coef_, dense.coef_, rtol=1e-12)
-    assert_allclose(mixed.predict(X), dense.predict(X), rtol=1e-12)
 
 
 @all_estimators
@@ -313,15 +253,6 @@ def test_targets_and_weights_in_any_format(estimator, engine):
         assert state(given) == state(expected)
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
-def test_several_targets_in_any_format(order, dtype, engine):
-    y = rows()[:, :2]
-    expected = ScInOLRegressor().partial_fit(rows(), y)
-    given = ScInOLRegressor().partial_fit(rows(), read_only(y.astype(dtype, order)))
-    assert state(given) == state(expected)
-
-
 # Memory.
 
 LARGE = 60 * 2**20
@@ -406,12 +337,3 @@ def test_sparse_rows_are_not_copied(estimator, engine):
     keywords = {"classes": [0, 1]} if is_classifier(estimator()) else {}
     fitted = estimator().partial_fit(X[:10], y[:10], **keywords)
     assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
-
-
-@pytest.mark.parametrize("fit_intercept", [True, False])
-def test_sparse_rows_that_are_all_empty(fit_intercept, engine):
-    X, y = sparse.csr_array((3, 2)), [1.0, 2.0, 3.0]
-    model = ScInOLRegressor(fit_intercept=fit_intercept).partial_fit(X, y)
-    assert model.n_samples_seen_ == 3
-    assert_array_equal(model.coef_, 0.0)
-    assert (model.intercept_ != 0.0).all() == fit_intercept

@@ -13,7 +13,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from functools import cache, partial
-from itertools import count, pairwise, product
+from itertools import count, pairwise
 from time import perf_counter, sleep
 
 import joblib
@@ -28,7 +28,7 @@ from sklearn.decomposition import IncrementalPCA
 from sklearn.linear_model import SGDRegressor
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical, learned
-from support.registry import ENGINES, thoroughly
+from support.registry import thoroughly
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -48,8 +48,8 @@ from sklearn_scinol import (
 from sklearn_scinol._locks import Locks
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.evaluation import LossMonitor
-from sklearn_scinol.mixtures import expert, parallel
 from sklearn_scinol.mixtures import mixture_model as mixture_model
+from sklearn_scinol.mixtures import parallel
 from sklearn_scinol.models import linear, transformed
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -104,11 +104,7 @@ KINDS = {
     "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
     "mixture of a team": (HedgeRegressor(TEAM), np.array, 20),
     "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
-    "mixture of others on sparse rows": (
-        HedgeRegressor(EXPERTS),
-        sparse.csr_array,
-        20,
-    ),
+    "mixture of others on sparse rows": (HedgeRegressor(EXPERTS), sparse.csr_array, 20),
     "mixture in threads": (HedgeRegressor(EXPERTS, n_jobs=2), np.array, 20),
 }
 
@@ -557,12 +553,7 @@ def test_threads_whose_start_is_interrupted(monkeypatch):
 # Pipelines.
 
 DICTS = [
-    {
-        "city": f"c{i % 7}",
-        "rooms": i % 5,
-        "x": x,
-        "text": f"a nice flat {i} to let",
-    }
+    {"city": f"c{i % 7}", "rooms": i % 5, "x": x, "text": f"a nice flat {i} to let"}
     for i, x in enumerate(NUMBERS[:, 0].tolist())
 ]
 TRANSFORMERS = {
@@ -818,39 +809,6 @@ def test_features_that_taught_nothing_stay_as_seen(model, engine):
     with pytest.raises(ValueError, match="Sample weights must be 0 or"):
         model.partial_fit(X, y, sample_weight=np.full(3, 1e-300))
     assert_identical(vars(model), vars(before))
-
-
-class Failing(SGDRegressor):
-    """An expert that fails at its third call."""
-
-    def partial_fit(self, X, y, sample_weight=None):
-        self.n_calls = getattr(self, "n_calls", 0) + 1
-        if self.n_calls == 3:
-            raise RuntimeError("no more")
-        return super().partial_fit(X, y, sample_weight)
-
-
-@pytest.mark.parametrize(
-    ("container", "engine"),
-    [*product([np.array, sparse.csr_array], ENGINES)],
-    indirect=["engine"],
-)
-def test_expert_that_fails(container, engine, monkeypatch):
-    """No expert has learned, not even those that cannot diverge."""
-    monkeypatch.setattr(expert, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(mixture_model, "CHUNK_ROWS", 8)
-    monkeypatch.setattr(mixture_model, "BLOCK_ENTRIES", 8 * 6)
-    monkeypatch.setattr(mixture_model, "LARGE_BLOCK_ENTRIES", 8 * 6)
-    rng = np.random.default_rng(0)
-    X, y = container(rng.normal(size=(40, 6))), rng.normal(size=40)
-    kinds = [ScInOLRegressor(), BaselineRegressor("adaogd"), HedgeRegressor(TEAM)]
-    ours = [(str(i), kind) for i, kind in enumerate(kinds)]
-    estimator = HedgeRegressor([*ours, ("theirs", Failing(random_state=0))])
-    estimator.partial_fit(X[:8], y[:8])
-    before = copy.deepcopy(estimator)
-    with pytest.raises(RuntimeError, match="no more"):
-        estimator.partial_fit(X[8:], y[8:])
-    assert_identical(vars(estimator), vars(before))
 
 
 @pytest.mark.cases(1)

@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from support.comparisons import assert_close, assert_identical, learned
-from support.registry import CASES, LAYOUTS, SCALED_LAYOUTS, compiled, thinned
+from support.registry import CASES, LAYOUTS, SCALED_LAYOUTS, thinned
 
 from sklearn_scinol import (
     DFEGClassifier,
@@ -149,13 +149,6 @@ def test_neighbors_of_a_label_share_rows():
     assert len({*map(id, memories[0])}) == N_LABELS
 
 
-def test_nodes_of_trees():
-    X, Y, _ = data()
-    model = MondrianForestClassifier(2, random_state=0).partial_fit(X, Y)
-    _, models = alone(model, X, Y)
-    assert_array_equal(model.n_nodes_, [each.n_nodes_ for each in models])
-
-
 ONE_OF_EACH = {
     "linear": ScInOLClassifier(),
     "averaged": ScInOLClassifier(average=5),
@@ -188,19 +181,6 @@ def test_row_by_row(name, engine):
     for y in ([1, 0], [2, 0, 1], 1, [0.5, 0.0, 1.0]):
         with pytest.raises(ValueError, match="y"):
             rows.learn_one(X[0], y)
-    assert_array_equal(model.decision_function(X), expected.decision_function(X))
-
-
-@pytest.mark.thorough
-@compiled
-def test_compiled_row_by_row(engine):
-    X, Y, _ = data()
-    model = HedgeClassifier()
-    rows = model.row_by_row(classes=range(N_LABELS))
-    for x, y in zip(X, Y, strict=True):
-        rows.learn_one(x, y)
-    assert any(rows._sessions.values())  # the fast path
-    expected = clone(model).partial_fit(X, Y)
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
 
 

@@ -2,11 +2,9 @@
 
 import copy
 import logging
-import pickle
 
 import numpy as np
 import pytest
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss
@@ -26,9 +24,8 @@ from sklearn_scinol import (
     merge_models,
 )
 from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.evaluation import progressive_validation, regret_curve
 from sklearn_scinol.losses import Quantile
-from sklearn_scinol.persistence import load, save
+from sklearn_scinol.models.session import Session
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
 
@@ -213,21 +210,6 @@ def test_single_rows_are_learned_alike(estimator, engine):
     assert_identical(by_row, by_chunk)
 
 
-@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
-def test_sparse_rows_are_learned_alike_one_at_a_time(engine):
-    X, y, _ = noisy()
-    X = sparse.csr_array(X)
-    by_chunk = ScInOLRegressor(loss="quantile", quantile=LEVELS)
-    rows = clone(by_chunk).row_by_row(n_features=3)
-    for k, target in enumerate(y):
-        x = X[[k]]
-        expected = by_chunk.partial_fit_predict(x, [target])[0]
-        prediction = rows.predict_learn_one((x.indices, x.data), target)
-        np.testing.assert_array_equal(prediction, expected)
-    assert any(rows._sessions.values())
-    assert_identical(rows.estimator, by_chunk)
-
-
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
 def test_merged_quantiles_are_the_quantiles_of_merged_models(estimator):
@@ -253,17 +235,6 @@ def test_models_of_other_quantiles_are_not_merged():
     ]
     with pytest.raises(ValueError, match="same parameters can be merged: quantile"):
         merge_models(models)
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("estimator", [ScInOLRegressor(loss="quantile"), *OTHERS])
-def test_saved_models_go_on_alike(estimator, tmp_path):
-    X, y, _ = noisy()
-    model = all_together(estimator).partial_fit(X[:30], y[:30])
-    save(model, tmp_path / "model.skops")
-    for other in load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(model)):
-        other.partial_fit(X[30:], y[30:])
-        assert_identical(other, copy.deepcopy(model).partial_fit(X[30:], y[30:]))
 
 
 def test_damaged_lists_of_quantiles_are_found():
@@ -491,26 +462,3 @@ def test_score_is_the_mean_share_of_pinball_loss_explained():
     single = ScInOLRegressor(loss="quantile").partial_fit(X, y)
     residuals = ((y - single.predict(X)) ** 2).sum() / ((y - y.mean()) ** 2).sum()
     assert single.score(X, y) == pytest.approx(1.0 - residuals)
-
-
-def test_progressive_validation_scores_the_mean_pinball_loss():
-    X, y, c = noisy(150)
-    model = ScInOLRegressor(loss="quantile", quantile=LEVELS)
-    predictions = clone(model).partial_fit_predict(X, y, sample_weight=c)
-    expected = [
-        mean_pinball_loss(y, p, alpha=level, sample_weight=c)
-        for level, p in zip(LEVELS, predictions.T, strict=True)
-    ]
-    stream = [(X[:70], y[:70], c[:70]), (X[70:], y[70:], c[70:])]
-    result = progressive_validation(clone(model), stream, window=50)
-    assert result.scores == {"neg_mean_pinball_loss": pytest.approx(-np.mean(expected))}
-    with_pipeline = make_online_pipeline(clone(model))
-    result = progressive_validation(with_pipeline, stream)
-    assert result.scores == {"neg_mean_pinball_loss": pytest.approx(-np.mean(expected))}
-
-
-def test_regret_curves_are_of_one_quantile():
-    X, y, _ = noisy()
-    model = ScInOLRegressor(loss="quantile", quantile=LEVELS, center=False)
-    with pytest.raises(ValueError, match="does not take quantile="):
-        regret_curve(model, [(X, y)])

@@ -1,17 +1,12 @@
 """Sample weights: how learners and predictions take them."""
 
 import copy
-from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_digits,
-    load_wine,
-)
+from sklearn.datasets import load_breast_cancer, load_digits
 from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import weights
 from support.naive import Weights, relative_to_means
@@ -146,23 +141,6 @@ def test_mixtures(estimator, container, engine):
         assert_close(same, one, 1e-9)
         assert_allclose(other.weights_, plain.weights_, rtol=1e-9)
         assert_allclose(other.cumulative_loss_, factor * plain.cumulative_loss_)
-
-
-# As weights come in practice.
-
-
-def accuracy(estimator, X, y, **keywords):
-    return estimator.fit(X, y, **keywords).score(X, y)
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("center", [False, True])
-@pytest.mark.parametrize("load", [load_wine, partial(load_digits, n_class=4)])
-def test_weights_that_sum_to_one(load, center):
-    X, y = (data[:300] for data in load(return_X_y=True))
-    make = partial(ScInOLClassifier, center=center, random_state=0)
-    normalised = np.full(len(y), 1 / len(y))
-    assert accuracy(make(), X, y, sample_weight=normalised) == accuracy(make(), X, y)
 
 
 # Weights out of range.

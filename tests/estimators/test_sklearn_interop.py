@@ -1,31 +1,16 @@
 """The estimators inside scikit-learn's machinery."""
 
-import pickle
-
 import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
-from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingRegressor
-from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.feature_selection import SelectFromModel
-from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import (
-    GridSearchCV,
-)
+from sklearn.base import is_classifier
+from sklearn.datasets import load_diabetes, load_wine
+from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import (
-    ClassifierChain,
-    MultiOutputClassifier,
-)
+from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import get_tags
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -42,10 +27,6 @@ def data(estimator):
     return X[order], y[order]
 
 
-def fitted(estimator, **parameters):
-    return estimator(**(FEW_EPOCHS | parameters)).fit(*data(estimator))
-
-
 def partial_fit(estimator, X, y, **keywords):
     if is_classifier(estimator):
         keywords["classes"] = [0, 1, 2]
@@ -55,32 +36,6 @@ def partial_fit(estimator, X, y, **keywords):
 def score(estimator, X):
     name = "decision_function" if is_classifier(estimator) else "predict"
     return getattr(estimator, name)(X)
-
-
-# What an estimator is to scikit-learn.
-
-
-@all_estimators
-def test_tags(estimator):
-    tags = get_tags(estimator())
-    assert tags.input_tags.sparse
-    assert not tags.input_tags.allow_nan
-    assert tags.target_tags.required
-    assert is_classifier(estimator()) != is_regressor(estimator())
-    if is_classifier(estimator()):
-        assert tags.classifier_tags.multi_class
-    assert tags.target_tags.multi_output == is_regressor(estimator())
-
-
-@all_estimators
-def test_html(estimator):
-    for made, state in ((estimator(), "Not fitted"), (fitted(estimator), "Fitted")):
-        html = made._repr_html_()
-        assert estimator.__name__ in html
-        assert state in html
-        assert "text/html" in made._repr_mimebundle_()
-        # No link to a page that scikit-learn does not have.
-        assert f"{estimator.__name__}.html" not in html
 
 
 # Pipelines and searches.
@@ -99,54 +54,7 @@ def test_pipeline(estimator, engine):
     assert_allclose(score(raw, X), score(model[-1], model[:-1].transform(X)), rtol=1e-6)
 
 
-def test_text(engine):
-    texts = ["good news", "bad news", "very good", "very bad", "no news"] * 20
-    y = ["+", "-", "+", "-", "-"] * 20
-    model = make_pipeline(HashingVectorizer(), ScInOLClassifier(**FEW_EPOCHS))
-    model.fit(texts, y)
-    assert model.score(texts, y) == 1.0
-    assert model[-1].n_features_in_ == 2**20
-
-
-@pytest.mark.cases(1)
-@all_estimators
-def test_grid_search(estimator, engine):
-    X, y = data(estimator)
-    grid = {"algorithm": ["scinol1", "scinol2"], "center": ["auto", False]}
-    search = GridSearchCV(estimator(**FEW_EPOCHS), grid, cv=3).fit(X, y)
-    assert search.best_params_.keys() == grid.keys()
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert search.predict(X).shape == y.shape
-
-
 # Estimators made of estimators.
-
-
-def test_calibration_of_a_stream(engine):
-    X, y = load_breast_cancer(return_X_y=True)
-    streamed = ScInOLClassifier(loss="hinge")
-    streamed.partial_fit(X[:300], y[:300], classes=[0, 1])
-    before = pickle.dumps(streamed)
-    calibrated = CalibratedClassifierCV(FrozenEstimator(streamed)).fit(X[300:], y[300:])
-    probabilities = calibrated.predict_proba(X)
-    assert_allclose(probabilities.sum(axis=1), 1.0)
-    assert calibrated.score(X, y) > 0.9
-    assert pickle.dumps(streamed) == before
-
-
-def test_several_labels(engine):
-    X, y = data(ScInOLClassifier)
-    Y = np.column_stack([y, y == 1, y > 0])
-    classes = [[0, 1, 2], [0, 1], [0, 1]]
-    model = MultiOutputClassifier(ScInOLClassifier())
-    for rows in (slice(75), slice(75, None)):
-        model.partial_fit(X[rows], Y[rows], classes=classes)
-    assert model.predict(X).shape == Y.shape
-    for k in range(3):
-        alone = ScInOLClassifier().partial_fit(X, Y[:, k], classes=classes[k])
-        assert_array_equal(model.estimators_[k].coef_, alone.coef_)
-    chain = ClassifierChain(ScInOLClassifier(**FEW_EPOCHS)).fit(X, Y[:, 1:])
-    assert chain.predict(X).shape == (150, 2)
 
 
 def test_one_versus_rest(engine):
@@ -156,42 +64,6 @@ def test_one_versus_rest(engine):
         model.partial_fit(X[rows], y[rows], classes=[0, 1, 2])
     own = ScInOLClassifier(loss="hinge").partial_fit(X, y, classes=[0, 1, 2])
     assert_allclose(model.decision_function(X), own.decision_function(X), rtol=1e-9)
-
-
-@all_estimators
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_select_from_model(estimator, container, engine):
-    X, y = data(estimator)
-    X = container(X / X.std(axis=0))
-    selector = SelectFromModel(estimator(**FEW_EPOCHS)).fit(X, y)
-    assert 0 < selector.transform(X).shape[1] < X.shape[1]
-    prefit = SelectFromModel(estimator(**FEW_EPOCHS).fit(X, y), prefit=True).fit(X, y)
-    assert_array_equal(selector.get_support(), prefit.get_support())
-    online = SelectFromModel(estimator())
-    partial_fit_online = {"classes": [0, 1, 2]} if is_classifier(estimator()) else {}
-    online.partial_fit(X[:75], y[:75], **partial_fit_online)
-    online.partial_fit(X[75:], y[75:], **partial_fit_online)
-    alone = partial_fit(estimator(), X, y)
-    assert_array_equal(online.estimator_.coef_, alone.coef_)
-
-
-@pytest.mark.thorough
-def test_ensembles(engine):
-    X, y = data(ScInOLClassifier)
-    model = ScInOLClassifier(**FEW_EPOCHS)
-    bag = BaggingClassifier(model, n_estimators=3, random_state=0).fit(X, y)
-    assert bag.score(X, y) > 0.9
-    stack = StackingClassifier([("a", model)], final_estimator=model, cv=3).fit(X, y)
-    assert stack.score(X, y) > 0.9
-
-    X, y = data(ScInOLRegressor)
-    model = ScInOLRegressor(**FEW_EPOCHS)
-    vote = VotingRegressor([("a", model), ("b", model)]).fit(X, y)
-    assert_allclose(vote.predict(X), model.fit(X, y).predict(X))
-    transformed = TransformedTargetRegressor(
-        model, func=np.log1p, inverse_func=np.expm1
-    )
-    assert transformed.fit(X, y).score(X, y) > 0.2
 
 
 # Metadata routing.
