@@ -88,10 +88,17 @@ def test_missing_package(name, load, capsys, monkeypatch):
     assert "pip install" in err
 
 
-@of_scripts("raw_table", "table_terms", "table_views")
-def test_folder_without_the_table(run, tmp_path):
+@pytest.mark.parametrize(
+    ("run", "options"),
+    [
+        *((name, []) for name in ("raw_table", "table_terms", "table_views")),
+        ("history", ["--only", "flights"]),
+    ],
+    indirect=["run"],
+)
+def test_folder_without_the_table(run, options, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
     (tmp_path / "other.csv").write_text("a\n1\n")
-    status, _, err = run("--data-dir", tmp_path)
+    status, _, err = run("--data-dir", tmp_path, *options)
     assert (status, err.count("\n")) == (2, 1)
     assert "There is no" in err

@@ -40,11 +40,3 @@ def test_scores(load, capsys, monkeypatch):
     half = stream.y[1500:]
     expected = np.abs(half - np.median(half)).mean()
     assert float(constant.split()[-1]) == pytest.approx(expected, abs=1e-3)
-
-
-def test_folder_is_needed_for_flights(load, tmp_path, capsys):
-    script = load("history")
-    assert script.main(["--only", "flights"]) == 2
-    assert "--data-dir" in capsys.readouterr().err
-    assert script.main(["--only", "flights", "--data-dir", str(tmp_path)]) == 2
-    assert "There is no flights" in capsys.readouterr().err

@@ -129,18 +129,6 @@ def test_calibration(load, run, tmp_path):
 
 
 @pytest.mark.thorough
-def test_comparison_with_sgd(load, run, monkeypatch, figures):
-    script = load("comparison_with_sgd")
-    wine = script.bundled_data_sets()[1:2]
-    monkeypatch.setattr(script, "bundled_data_sets", lambda: wine)
-    out = run(script, "--output-dir", figures, "--rates", 0.1, 1)
-    assert re.search(r"^wine +ScInOL2, untuned +5 +[\d.]+ +98.3% ± 1.4%", out, re.M)
-    assert re.search(r"^ +SGD, grid search +65 +[\d.]+ +97.8% ± 2.1%", out, re.M)
-    assert "worse than ScInOL2: 4 of 4 on wine." in " ".join(out.split())
-    assert (figures / "comparison_with_sgd.png").exists()
-
-
-@pytest.mark.thorough
 def test_dfeg(load, run, monkeypatch, figures):
     script = load("dfeg")
 

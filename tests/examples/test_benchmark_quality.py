@@ -229,40 +229,36 @@ def test_data_sets(example, folder):
     np.testing.assert_array_equal(few.X, X[order[:20]])
 
 
+TEXTS = "".join(f"text {row},{row}\n" for row in range(201))
+NEEDS_ROWS = "it needs a target in each row, two rows and a feature."
+#: Files by name: what they hold, and what is said of them.
+UNUSABLE = {
+    "archive.csv.gz": ("no archive", "cannot be read as CSV"),
+    "arrays.npz": ({"a": np.ones(3)}, "has no arrays X and y"),
+    "column.csv": ("a,b\n1,2\n", "no column 'target'; --target names another."),
+    "empty.csv": ("", "is empty."),
+    "gaps.csv": ("a,target\n1,x\n2,\n", "has rows without a target."),
+    "infinite.svm": ("1 1:inf\n2 1:2\n", "has numbers that are not finite."),
+    "one.csv": ("a,target\nx,1\nx,2\n", NEEDS_ROWS),
+    "only.csv": ("target\n1\n2\n", "has no feature: beside the target there must"),
+    "same.svm": ("1 1:1\n1 1:2\n", "its target is the same in all rows."),
+    "shapes.npz": ({"X": np.ones((3, 2)), "y": np.arange(2)}, NEEDS_ROWS),
+    "text.svm": ("no numbers\n", "cannot be read as LIBSVM text"),
+    "texts.csv": (f"a,target\n{TEXTS}", "of numbers, or of at most 200 different"),
+    "vector.npz": ({"X": np.ones(3), "y": np.arange(3)}, "needs a matrix of numbers"),
+}
+
+
 def test_unusable_files(run, tmp_path):
     pytest.importorskip("pandas", reason="pandas is not installed")
-    expected = {
-        "archive": "cannot be read as CSV",
-        "arrays": "has no arrays X and y",
-        "column": "has no column 'target'; --target names another.",
-        "empty": "is empty.",
-        "gaps": "has rows without a target.",
-        "infinite": "has numbers that are not finite.",
-        "one": "it needs a target in each row, two rows and a feature.",
-        "only": "has no feature: beside the target there must be a column",
-        "same": "its target is the same in all rows.",
-        "shapes": "it needs a target in each row, two rows and a feature.",
-        "text": "cannot be read as LIBSVM text",
-        "texts": "of numbers, or of at most 200 different texts.",
-        "vector": "needs a matrix of numbers X and a vector y.",
-    }
-    (tmp_path / "archive.csv.gz").write_bytes(b"no archive")
-    np.savez(tmp_path / "arrays.npz", a=np.ones(3))
-    (tmp_path / "column.csv").write_text("a,b\n1,2\n")
-    (tmp_path / "empty.csv").write_text("")
-    (tmp_path / "gaps.csv").write_text("a,target\n1,x\n2,\n")
-    (tmp_path / "infinite.svm").write_text("1 1:inf\n2 1:2\n")
-    (tmp_path / "one.csv").write_text("a,target\nx,1\nx,2\n")
-    (tmp_path / "only.csv").write_text("target\n1\n2\n")
-    texts = "".join(f"text {row},{row}\n" for row in range(201))
-    (tmp_path / "texts.csv").write_text(f"a,target\n{texts}")
-    (tmp_path / "same.svm").write_text("1 1:1\n1 1:2\n")
-    np.savez(tmp_path / "shapes.npz", X=np.ones((3, 2)), y=np.arange(2))
-    (tmp_path / "text.svm").write_text("no numbers\n")
-    np.savez(tmp_path / "vector.npz", X=np.ones(3), y=np.arange(3))
+    for name, (content, _) in UNUSABLE.items():
+        if isinstance(content, dict):
+            np.savez(tmp_path / name, **content)
+        else:
+            (tmp_path / name).write_text(content)
     status, out, err = run("--data-dir", tmp_path)
     assert (status, err) == (2, "No data set is left.\n")
     lines = out.splitlines()[2:]
-    for line, (name, words) in zip(lines, expected.items(), strict=True):
-        assert line.startswith(f"Skipped {name}: ")
+    for line, (name, (_, words)) in zip(lines, UNUSABLE.items(), strict=True):
+        assert line.startswith(f"Skipped {name.partition('.')[0]}: ")
         assert words in line

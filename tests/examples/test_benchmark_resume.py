@@ -1,9 +1,6 @@
 """Learning that is killed and resumed."""
 
-import numpy as np
 import pytest
-
-from sklearn_scinol import ScInOLRegressor
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
@@ -23,12 +20,3 @@ def test_killed_learning(load, capsys):
     assert float(killed) > float(whole) > 0.0
     assert float(pause) > 0.0
     assert script.main(["--rows", "0"]) == 2
-
-
-def test_fingerprints(load):
-    script = load("resume")
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    model, same, other = (ScInOLRegressor().partial_fit(X, X[:, 0]) for _ in range(3))
-    other.partial_fit(X[:1], [0.0])
-    assert script.fingerprint(model) == script.fingerprint(same)
-    assert script.fingerprint(model) != script.fingerprint(other)

@@ -1,12 +1,11 @@
 """Times beside SGD's: the table, and what it is compared with."""
 
 import csv
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.scripts import EXAMPLES, caller
+from support.scripts import caller
 
 from sklearn_scinol import ScInOLClassifier
 
@@ -14,9 +13,8 @@ NAMES = ["one", "two"]
 
 
 @pytest.fixture
-def throughput(monkeypatch):
-    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
-    return import_module("throughput")
+def throughput(load):
+    return load("throughput")
 
 
 @pytest.fixture

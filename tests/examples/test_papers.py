@@ -2,7 +2,6 @@
 
 import csv
 import hashlib
-import importlib
 import io
 import re
 import zipfile
@@ -14,7 +13,6 @@ from joblib import Parallel
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
-from support.scripts import EXAMPLES
 
 from sklearn_scinol import ScInOLClassifier, config_context
 from sklearn_scinol.baselines import BaselineClassifier
@@ -23,18 +21,11 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed")
 
 
 @pytest.fixture
-def load(monkeypatch):
-    """Import an experiment by its name; nothing can be downloaded."""
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
-    # Bars appear after a while, which would make what is printed a matter of time.
-    cells = importlib.import_module("cells")
-    monkeypatch.setattr(cells, "show_progress", lambda iterable, _: iterable)
+def load(load):
+    """Import an experiment by its name."""
+    load("cells")  # which shows bars of progress
     with config_context(engine="numpy"):  # compiling takes longer
-        yield importlib.import_module
-    plt.close("all")
+        yield load
 
 
 @pytest.fixture
