@@ -660,25 +660,14 @@ def test_class_weights(weight, words, method, fitted, engine):
 
 
 BAD_PARAMETERS = [
-    {"loss": "squared_hinge"},
-    {"loss": None},
-    {"algorithm": "scinol3"},
-    {"initial_wealth": 0.0},
-    {"initial_wealth": -1.0},
-    {"center": "yes"},
-    {"fit_intercept": "no"},
-    {"max_iter": 0},
-    {"max_iter": 1.5},
-    {"tol": -1.0},
-    {"shuffle": "no"},
-    {"random_state": "a"},
-    {"average": -1},
-    {"average": 1.5},
-    {"warm_start": "no"},
-    {"verbose": -1},
+    *({"loss": loss} for loss in ("squared_hinge", None)),
+    *({"initial_wealth": wealth} for wealth in (0.0, -1.0)),
+    *({"max_iter": n} for n in (0, 1.5)),
+    *({"average": n} for n in (-1, 1.5)),
+    *({name: "no"} for name in ("center", "fit_intercept", "shuffle", "warm_start")),
+    *({name: "a"} for name in ("algorithm", "random_state")),
+    *({name: -1.0} for name in ("tol", "verbose")),
 ]
-
-
 OF_REGRESSORS = [{"epsilon": -1.0}, {"quantile": 0.0}, {"quantile": 1.0}]
 OF_REGRESSORS += [{"loss": "log_loss"}]
 OF_CLASSIFIERS = [{"class_weight": "equal"}, {"loss": "absolute_error"}]

@@ -3,13 +3,14 @@
 import sys
 from ast import literal_eval
 from importlib.util import find_spec, module_from_spec
-from inspect import cleandoc, getdoc, getsource, signature
+from inspect import getdoc, getsource, signature
 from textwrap import indent
 from types import ModuleType
 
 import pytest
 from support.registry import PUBLIC_ESTIMATORS
 
+from sklearn_scinol import ScInOLRegressor
 from sklearn_scinol._docstrings import _entries, _sections, inherit_descriptions
 
 
@@ -48,97 +49,11 @@ def test_attributes_without_a_description_are_documented_properties(estimator, p
             assert getdoc(getattr(estimator, name))
 
 
-class Base:
-    """Base.
-
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Of the base, no parameter of the class derived.
-    alpha : float, default=0.5
-        Of the base,
-        in two lines.
-
-    Attributes
-    ----------
-    a_ : int
-        Of the base.
-    b_
-
-    Description
-    -----------
-    Of the base, with a reference [1]_.
-
-    Notes
-    -----
-    Of the base, where there are others.
-
-    References
-    ----------
-    .. [1] Of the base.
-    """
-
-
-def test_descriptions_are_inherited():
-    @inherit_descriptions
-    class Derived(Base):
-        r"""Derived, with \\alpha.
-
-        The end of the description.
-
-        Parameters
-        ----------
-        beta : str, default="x"
-            Of its own.
-
-        Attributes
-        ----------
-        a_ : float
-            Of its own.
-
-        Notes
-        -----
-        The end.
-        """
-
-        def __init__(self, alpha=None, beta="x", gamma=2):
-            pass
-
-    expected = r"""Derived, with \\alpha.
-
-    Of the base, with a reference [1]_.
-
-    The end of the description.
-
-    Parameters
-    ----------
-    alpha : float, default=None
-        Of the base,
-        in two lines.
-    beta : str, default="x"
-        Of its own.
-
-    Attributes
-    ----------
-    a_ : float
-        Of its own.
-    b_
-
-    Notes
-    -----
-    The end.
-
-    References
-    ----------
-    .. [1] Of the base."""
-    assert Derived.__doc__ == cleandoc(expected)
-
-
 def test_descriptions_without_docstrings():
     """As under ``python -OO``."""
 
-    class Bare(Base):
-        def __init__(self, alpha=None):
+    class Bare(ScInOLRegressor):
+        def __init__(self, loss=None):
             pass
 
     assert inherit_descriptions(Bare).__doc__ is None
