@@ -1,9 +1,5 @@
 """Trees that split where labels differ."""
 
-import math
-from copy import deepcopy
-from unittest.mock import Mock
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +8,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from support import naive_extra_tree, naive_forest
 from support.local import data, labels, stream, weights
-from support.naive import relative_to_means
 from support.registry import ENGINES, seeds
 
 from sklearn_scinol import (
@@ -22,8 +17,6 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
-from sklearn_scinol.learners.extra_tree import add_row, find_rows, reverse_rows
-from sklearn_scinol.models.trees import code_lengths
 
 BOTH = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
@@ -43,18 +36,6 @@ def naive_trees(model, n_classes=0, **options):
     ]
 
 
-def predictions(trees, X, y, c, by_pruning=False):
-    """Mean predictions of trees before each row."""
-    found = []
-    rows = zip(X.tolist(), y.tolist(), relative_to_means(c).tolist(), strict=True)
-    for x, *row in rows:
-        of_trees = [tree.predict(x, by_pruning) for tree in trees]
-        found.append(np.mean(np.array(of_trees, float), axis=0))
-        for tree in trees:
-            tree.learn(x, *row)
-    return np.array(found)
-
-
 # Formulas.
 
 
@@ -72,7 +53,7 @@ def test_classes(n_classes, options, weighted, engine):
     )
     bound = {name: v for name, v in options.items() if name == "max_nodes"}
     trees = naive_trees(model, n_classes, **bound)
-    assert_allclose(said, predictions(trees, X, y, c), rtol=1e-10)
+    assert_allclose(said, naive_forest.predictions(trees, X, y, c), rtol=1e-10)
     assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
     assert model.n_nodes_.max() > 3
     losses = -np.log(said[np.arange(len(y)), y])
@@ -90,7 +71,7 @@ def test_numbers(n_features, weighted, engine):
     model = OnlineExtraTreesRegressor(3, penalty=0.5, random_state=1)
     said = model.partial_fit_predict(X, y, sample_weight=c)
     trees = naive_trees(model)
-    expected = predictions(trees, X, y, c)[:, 0]
+    expected = naive_forest.predictions(trees, X, y, c)[:, 0]
     assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
     assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
     assert model.n_nodes_.max() > 3
@@ -104,44 +85,9 @@ def test_all_prunings_one_by_one(engine):
     keywords = {"classes": [0, 1], "method": "predict_proba"}
     said = model.partial_fit_predict(X, y, **keywords)
     trees = naive_trees(model, 2)
-    expected = predictions(trees, X, y, np.ones(len(y)), by_pruning=True)
+    expected = naive_forest.predictions(trees, X, y, np.ones(len(y)), by_pruning=True)
     assert_allclose(said, expected, rtol=1e-12)
     assert max(len([*tree.root.prunings()]) for tree in trees) > 3
-
-
-def test_code_lengths_by_the_gamma_function():
-    for n_classes in 2, 3, 40:
-        of_class, of_all = code_lengths(n_classes)
-        for n in 0, 1, 7, 128:
-            half = n_classes / 2
-            assert of_class[n] == pytest.approx(math.lgamma(n + 0.5) - math.lgamma(0.5))
-            assert of_all[n] == pytest.approx(math.lgamma(n + half) - math.lgamma(half))
-
-
-@pytest.mark.cases(4)
-@pytest.mark.parametrize("window", [1, 127, 128, 129, 300])
-def test_rows_of_leaves(window):
-    rng = np.random.default_rng(0)
-    gaps, numbers = np.zeros(window, np.int32), np.zeros((2, 4))
-    tree, leaves = Mock(gaps=gaps, numbers=numbers), []
-    for count in range(1, 700):
-        recent = Mock(n_rows=np.array([count]), window=window)
-        # For long no row comes to the second leaf.
-        leaves.append(int(rng.integers(3) == 0 and not 200 < count < 520))
-        add_row(tree, leaves[-1], count, recent)
-        if count % 41 and count > 5:
-            continue
-        for leaf in range(2):
-            there = np.flatnonzero(np.equal(leaves, leaf))
-            there = there[there >= count - window]
-            room = Mock(slots=np.zeros(128, int))
-            n = find_rows(tree, leaf, recent, room)
-            assert_array_equal(room.slots[:n], there[:-129:-1] % window)
-            before = gaps.copy()
-            assert reverse_rows(tree, leaf, recent) == (there[0] + 1 if n else 0)
-            expected = np.diff(there, append=there[-1:])
-            assert_array_equal(gaps[there % window], expected)
-            gaps[:] = before
 
 
 @pytest.mark.cases(4)
@@ -204,18 +150,6 @@ def test_increasing_functions_change_nothing(estimator, seed, increasing, engine
         for rows in (X, increasing(X))
     ]
     assert_array_equal(*said)
-
-
-@pytest.mark.cases(4)
-@engines
-@seeds
-def test_units_of_targets(seed, engine):
-    X, y, _ = stream(OnlineExtraTreesRegressor, seed=seed)
-    said = [
-        OnlineExtraTreesRegressor(3, random_state=0).partial_fit_predict(X, scale * y)
-        for scale in (1.0, 2.0**-60)
-    ]
-    assert_array_equal(said[1], 2.0**-60 * said[0])
 
 
 @engines
@@ -284,49 +218,6 @@ def test_any_rows_and_weights(rows):
     model._check_state()
 
 
-@pytest.mark.cases(4)
-@pytest.mark.parametrize("cut", [29, 100])
-@estimators
-@engines
-def test_a_call_that_fails_changes_nothing(cut, estimator, engine, monkeypatch):
-    """Rows of the window are in the leaves of the restored trees."""
-    X, y, kind = stream(estimator, n=200)
-    model = estimator(3, penalty=0.0, window=80, random_state=0)
-    model.partial_fit(X[:cut], y[:cut], **kind)
-    before = deepcopy(model)
-    learn = type(model._model).learn
-
-    def fail(self, *arguments, **keywords):
-        yield from learn(self, *arguments, **keywords)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(model._model), "learn", fail)
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(X[cut:], y[cut:])
-    model._check_state()
-    for each in model, before:
-        each.partial_fit(X[cut:], y[cut:])
-    assert_array_equal(model.predict(X), before.predict(X))
-    assert_array_equal(model._model.memory.gaps, before._model.memory.gaps)
-
-
-@pytest.mark.cases(4)
-@estimators
-@engines
-def test_merged_trees_see_the_rows_of_all(estimator, engine):
-    X, y, kind = stream(estimator)
-    start = estimator(2, random_state=0, window=60).partial_fit(X[:30], y[:30], **kind)
-    parts = slice(30, 110), slice(110, None)
-    models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
-    merged = merge_models(models, start=start)
-    merged._check_state()
-    assert merged.n_nodes_.size == 4
-    assert merged._model.memory.recent.n_rows[0] == len(y)
-    merged.partial_fit(X, y)
-    merged._check_state()
-
-
 @estimators
 @engines
 def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
@@ -361,14 +252,6 @@ def test_memory(estimator, engine):
     assert of_node == (3 * 8 + 60 if kind else 16 + 52)
     assert memory.recent.rows.nbytes == 64 * 8 * X.shape[1]
     assert memory.gaps.nbytes == 64 * 4 * 2
-
-
-def test_parameters():
-    X, y, kind = stream(OnlineExtraTreesClassifier)
-    wrong = {"n_estimators": 0, "penalty": -0.1, "window": 0, "max_nodes": 0}
-    for name, value in wrong.items():
-        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-            OnlineExtraTreesClassifier(**{name: value}).partial_fit(X, y, **kind)
 
 
 def other_leaf(memory):

@@ -12,11 +12,9 @@ from sklearn.base import is_classifier
 from support import naive_forest
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
-from support.naive import relative_to_means
 from support.registry import ENGINES, EXTRA_TREES, FORESTS, compiled, seeds
 
 from sklearn_scinol import (
-    HedgeClassifier,
     MondrianForestClassifier,
     MondrianForestRegressor,
     config_context,
@@ -32,19 +30,6 @@ def trees_of(model, nodes, **options):
     """Naive trees that draw as the trees of a fitted forest did."""
     of_trees = model._model.memory.seeds[:, 0]
     return [naive_forest.Tree(seed, *nodes, **options) for seed in of_trees]
-
-
-def predictions(trees, X, y, c, deviations, by_pruning):
-    """Mean predictions of trees before each row."""
-    found = []
-    c = relative_to_means(c).tolist()
-    rows = zip(X.tolist(), y.tolist(), c, deviations.tolist(), strict=True)
-    for x, *row in rows:
-        of_trees = [tree.predict(x, by_pruning) for tree in trees]
-        found.append(np.mean(np.array(of_trees, float), axis=0))
-        for tree in trees:
-            tree.learn(x, *row)
-    return np.array(found)
 
 
 def deviations_before(y, c):
@@ -74,7 +59,7 @@ def test_classes_by_all_prunings(n_classes, parameters, weighted, engine):
     dirichlet = parameters.get("dirichlet", 0.5 / n_classes)
     nodes = naive_forest.class_shares(n_classes, dirichlet, parameters.get("step", 1.0))
     trees = trees_of(model, nodes)
-    expected = predictions(trees, X, y, c, np.zeros(len(y)), by_pruning=True)
+    expected = naive_forest.predictions(trees, X, y, c, by_pruning=True)
     assert_allclose(said, expected, rtol=1e-12)
     assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
     assert max(len([*tree.root.prunings()]) for tree in trees) > 10
@@ -93,7 +78,9 @@ def test_numbers_by_all_prunings(step, weighted, engine):
     for k, of_output in enumerate(y.T):
         trees = trees_of(model, naive_forest.means(step))
         deviations = deviations_before(of_output, c)
-        expected = predictions(trees, X, of_output, c, deviations, by_pruning=True)
+        expected = naive_forest.predictions(
+            trees, X, of_output, c, deviations, by_pruning=True
+        )
         assert_allclose(said[:, k], expected[:, 0], rtol=1e-9, atol=1e-12)
     alone = MondrianForestRegressor(3, step=step, random_state=1)
     assert_array_equal(
@@ -112,8 +99,7 @@ def test_many_rows_by_the_recursion(max_nodes, engine):
     said = model.partial_fit_predict(X, y, **keywords)
     nodes = naive_forest.class_shares(3, 0.5 / 3)
     trees = trees_of(model, nodes, max_nodes=max_nodes)
-    ones = np.ones(len(y))
-    expected = predictions(trees, X, y, ones, 0.0 * ones, by_pruning=False)
+    expected = naive_forest.predictions(trees, X, y, np.ones(len(y)))
     assert_allclose(said, expected, rtol=1e-10)
     assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
     assert model.n_nodes_.max() <= max_nodes
@@ -227,16 +213,6 @@ def test_equal_rows_never_split(estimator, engine):
 
 
 @engines
-def test_pure_leaves_do_not_split(engine):
-    X, _ = data()
-    model = MondrianForestClassifier(3, random_state=0)
-    model.partial_fit(X, np.ones(len(X), int), classes=[0, 1])
-    assert_array_equal(model.n_nodes_, 1)
-    model = MondrianForestRegressor(3, random_state=0).partial_fit(X, np.ones(len(X)))
-    assert model.n_nodes_.min() > 100
-
-
-@engines
 def test_a_feature_outgrows_its_unit(engine):
     """All values before count as 0, as for all learners."""
     X, y, kind = stream(MondrianForestClassifier)
@@ -299,26 +275,6 @@ def test_links_that_make_no_tree(way, estimator, engine):
         assert_identical(vars(model), vars(before))
 
 
-def test_parameters_of_a_forest():
-    X, y, kind = stream(MondrianForestClassifier)
-    wrong = {"n_estimators": 0, "step": 0.0, "dirichlet": -1.0, "max_nodes": 0}
-    for name, value in wrong.items():
-        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-            MondrianForestClassifier(**{name: value}).partial_fit(X, y, **kind)
-
-
-@engines
-def test_class_weights(engine):
-    X, y, kind = stream(MondrianForestClassifier)
-    by_class = MondrianForestClassifier(
-        3, random_state=0, class_weight={0: 1.0, 1: 2.0, 2: 0.5}
-    ).partial_fit(X, y, **kind)
-    by_row = MondrianForestClassifier(3, random_state=0).partial_fit(
-        X, y, sample_weight=np.array([1.0, 2.0, 0.5])[y], **kind
-    )
-    assert_array_equal(by_class.predict_proba(X), by_row.predict_proba(X))
-
-
 # Merging.
 
 
@@ -326,12 +282,16 @@ def test_class_weights(engine):
 @engines
 def test_merged_forests_unite(estimator, engine):
     X, y, kind = stream(estimator)
-    start = estimator(2, random_state=0).partial_fit(X[:30], y[:30], **kind)
+    options = {"window": 60} if estimator in EXTRA_TREES else {}
+    start = estimator(2, random_state=0, **options)
+    start.partial_fit(X[:30], y[:30], **kind)
     parts = slice(30, 110), slice(110, None)
     models = [deepcopy(start).partial_fit(X[part], y[part]) for part in parts]
     merged = merge_models(models, start=start)
     merged._check_state()
     assert merged.n_samples_seen_ == len(y)
+    if estimator in EXTRA_TREES:
+        assert merged._model.memory.recent.n_rows[0] == len(y)
     assert_array_equal(
         merged.n_nodes_, np.concatenate([model.n_nodes_ for model in models])
     )
@@ -399,13 +359,6 @@ def test_too_many_features_are_refused(estimator):
     with pytest.raises(ValueError, match=words):
         model.row_by_row(**classes).learn_one(np.zeros(2**18), y[0])
     assert not hasattr(model, "n_features_in_")
-
-
-def test_too_many_features_are_refused_in_mixtures(monkeypatch):
-    monkeypatch.undo()  # of smaller forests
-    X, y = sparse.csr_array((2, 2**18)), np.array([0, 1])
-    with pytest.raises(ValueError, match="too many for MondrianForestClassifier"):
-        HedgeClassifier([("forest", MondrianForestClassifier())]).fit(X, y)
 
 
 def test_rows_that_nearly_coincide(engine):

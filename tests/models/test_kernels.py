@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -365,20 +365,6 @@ def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
     assert_close_models(parts.fit(X, y), whole, 1e-12)
 
 
-@pytest.mark.cases(3)
-@representatives
-@pytest.mark.parametrize("max_support", [None, 12])
-def test_prediction_is_what_is_charged(case, max_support, engine):
-    X, y = stream(case)
-    X[::7] *= 5.0
-    estimator = make(case, kernel="poly", degree=2, max_support=max_support)
-    case.partial_fit(estimator, X[:1], y[:1])
-    for r in range(1, len(y)):
-        decision = case.decision(estimator, X[r : r + 1])
-        charged = case.charged(estimator, X[r : r + 1], y[r : r + 1])
-        assert_close(charged, decision, 1e-12)
-
-
 @representatives
 def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
     X, y = stream(case)
@@ -392,29 +378,6 @@ def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
 
 
 # What is stored.
-
-
-@representatives
-@pytest.mark.parametrize("max_support", [None, 12])
-def test_dual_coef_is_the_model(case, max_support, engine):
-    """At rest: a row changes its own prediction by a factor, which averages have not.
-
-    Norms of all rows are the same, and so are their factors.
-    """
-    X, y = stream(case)
-    estimator = make(case, max_support=max_support)
-    case.partial_fit(estimator, X, y)
-    new = X if max_support is None else X[:12]  # the others are shorter once projected
-    K = pairwise_kernels(new, estimator.support_vectors_, metric="rbf", gamma=0.5)
-    at_rest = K @ estimator.dual_coef_.T + estimator.intercept_
-    decision = case.decision(estimator, new)
-    factors = (decision * at_rest).sum(axis=0) / (at_rest**2).sum(axis=0)
-    assert_close(at_rest * factors, decision, 1e-11)
-    if case.average or case.algorithm == "kernel_gd":
-        assert_allclose(factors, 1.0, rtol=1e-11)
-    else:
-        assert (factors > 0.5).all()
-        assert (factors < 1.0).all()
 
 
 @representatives

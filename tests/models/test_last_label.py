@@ -18,7 +18,6 @@ from support.registry import ENGINES, compiled, seeds
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
-    MondrianForestClassifier,
     ScInOLClassifier,
     config_context,
     merge_models,
@@ -106,14 +105,6 @@ def test_classes_that_come_later(engine):
         reference.learn(names[y[r]], 1)
 
 
-def test_class_weights_weigh_rows():
-    X, y = stream()
-    c = np.array([1.0, 4.0, 0.5])
-    _, said = probabilities(X, y, class_weight=dict(enumerate(c)))
-    _, by_rows = probabilities(X, y, c[y])
-    assert_array_equal(said, by_rows)
-
-
 # Invariances.
 
 
@@ -170,25 +161,6 @@ def test_any_weights(rows, forgetting):
 
 
 # Labels that come late, and labels of models that are merged.
-
-
-def test_late_labels_are_those_that_have_come():
-    X, y = stream(40)
-    model, direct = LastLabelClassifier(), LastLabelClassifier()
-    late = model.row_by_row(classes=range(3)).with_late_labels()
-    rows = direct.row_by_row(classes=range(3))
-    came = []
-    for r in range(40):
-        late.keep_one(X[r], r)
-        if r % 3 == 2:  # two labels come, the later one first, and one never
-            for key in r, r - 2:
-                late.learn_one(key, y[key])
-                rows.learn_one(np.zeros(4), y[key])
-                came.append(y[key])
-            assert late.rows.predict_one(X[r]) == came[-1]
-            assert_identical(model._model.counts, direct._model.counts)
-    reference = expected(np.array([*came, 0]), np.ones(len(came) + 1), range(3), 0.95)
-    assert_allclose(model.predict_proba(X[:1])[0], reference[-1], rtol=1e-11)
 
 
 @engines
@@ -267,10 +239,3 @@ def test_a_mixture_knows_labels_that_take_turns():
         )
         losses.append(model.cumulative_loss_)
     assert losses[0] < 0.1 * losses[1]
-
-
-@pytest.mark.parametrize("dirichlet", [0.0, 1e-11, 1e308])
-def test_priors_of_which_probabilities_round_to_0(dirichlet):
-    for estimator in LastLabelClassifier, MondrianForestClassifier:
-        with pytest.raises(ValueError, match="The 'dirichlet' parameter"):
-            estimator(dirichlet=dirichlet).partial_fit([[0.0]], [1], classes=[0, 1, 2])

@@ -8,7 +8,6 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.steps import assert_same_steps
@@ -234,43 +233,6 @@ def test_rows_are_copied():
 # Labels that never come.
 
 
-def test_oldest_rows_are_dropped():
-    X, y = data()
-    model = fitted(ScInOLClassifier(), X, y)
-    late = model.row_by_row().with_late_labels(max_waiting=5)
-    for i in range(20, 40):
-        late.predict_one(X[i], i)
-        assert len(late) == min(i - 19, 5)
-    assert late.n_dropped == 15
-    assert [*late] == [35, 36, 37, 38, 39]
-    assert 34 not in late
-    before = copy.deepcopy(model)
-    with pytest.raises(KeyError, match=r"No row waits under the key 34: .* than 5"):
-        late.learn_one(34, 1)
-    assert_identical(vars(model), vars(before))
-    late.learn_one(36, y[36]).predict_one(X[40], 40)
-    assert [*late] == [35, 37, 38, 39, 40]
-    assert late.n_dropped == 15
-    assert model.n_samples_seen_ == 21
-
-
-def test_key_that_comes_again():
-    """The later row is the one that waits, from then on; it is the youngest."""
-    X, y = data()
-    model = fitted(ScInOLClassifier(), X, y)
-    plain = copy.deepcopy(model)
-    late = model.row_by_row().with_late_labels(max_waiting=2)
-    for row, key in zip(X[20:24], "abac", strict=True):
-        late.predict_one(row, key)
-    assert [*late] == ["a", "c"]
-    assert late.n_dropped == 2
-    late.learn_one("a", 1)
-    plain.row_by_row().learn_one(X[22], 1)
-    assert_identical(vars(model), vars(plain))
-    with pytest.raises(KeyError, match="'a'"):
-        late.learn_one("a", 1)
-
-
 @pytest.mark.parametrize(
     ("max_waiting", "error"), [(0, ValueError), (2.5, TypeError), (None, TypeError)]
 )
@@ -281,21 +243,6 @@ def test_bad_limits(max_waiting, error):
 
 
 # Errors.
-
-
-def test_before_anything_is_learned():
-    """Nothing can be predicted; rows can wait all the same."""
-    X, y = data()
-    model = ScInOLClassifier()
-    late = model.row_by_row(classes=[0, 1]).with_late_labels()
-    with pytest.raises(NotFittedError):
-        late.predict_one(X[0], 0)
-    assert 0 not in late
-    late.keep_one(X[0], 0).keep_one(X[1], 1).learn_one(1, y[1])
-    assert late.predict_one(X[2], 2) in (0, 1)
-    assert [*late] == [0, 2]
-    expected = ScInOLClassifier().partial_fit(X[1:2], y[1:2], classes=[0, 1])
-    assert_identical(vars(model), vars(expected))
 
 
 def test_rows_that_cannot_be_predicted_do_not_wait():
@@ -317,22 +264,6 @@ def test_rows_that_cannot_be_predicted_do_not_wait():
         late.decision_function_one(X[0], 0)
 
 
-def test_row_that_cannot_be_learned_goes_on_waiting():
-    X, y = data()
-    model = fitted(ScInOLClassifier(), X, y)
-    before = copy.deepcopy(model)
-    late = model.row_by_row().with_late_labels()
-    late.predict_one(X[20], "a")
-    for label, c in (7, None), (1, -1.0), (None, None):
-        with pytest.raises((ValueError, TypeError)):
-            late.learn_one("a", label, c)
-    assert_identical(vars(model), vars(before))
-    assert "a" in late
-    late.learn_one("a", 1)
-    before.row_by_row().learn_one(X[20], 1)
-    assert_identical(vars(model), vars(before))
-
-
 # Copies and threads.
 
 
@@ -351,33 +282,6 @@ def test_copies_have_what_waits(way):
     other.learn_one(23, 0).predict_one(X[30], 30)
     assert_identical(vars(other.rows.estimator), vars(late.rows.estimator))
     assert [*other] == [*late]
-
-
-@pytest.mark.parametrize("is_table", [False, True])
-def test_rows_that_wait_can_be_kept_elsewhere(is_table):
-    """Beside a model; no row is observed twice."""
-    X, y = data()
-    model = ScInOLClassifier()
-    if is_table:
-        X = table(60)
-        model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
-    model = fitted(model, X, y)
-    late = model.row_by_row().with_late_labels(max_waiting=3)
-    for i in range(20, 25):
-        late.predict_one(X[i], i)
-    late.learn_one(23, y[23])
-    stored = pickle.dumps(late.items())
-    other = copy.deepcopy(model).row_by_row().with_late_labels(max_waiting=3)
-    for key, row in pickle.loads(stored):
-        other.keep_one(row, key)
-    for each in late, other:
-        assert [*each] == [22, 24]
-        each.learn_one(22, y[22]).predict_one(X[30], 30)
-        assert [*each] == [24, 30]
-    if is_table:
-        assert_same_steps(other.rows.estimator, model)
-    else:
-        assert_identical(vars(other.rows.estimator), vars(model))
 
 
 def test_row_that_comes_while_another_is_learned():

@@ -461,12 +461,3 @@ def test_parameters_that_learn_nothing_may_differ():
     a = HedgeClassifier(n_jobs=1, random_state=0).partial_fit(X, y, classes=[0, 1])
     b = HedgeClassifier(n_jobs=2, verbose=1).partial_fit(X, y, classes=[0, 1])
     assert merge_models([a, b]).n_samples_seen_ == 4
-
-
-def test_rows_of_weight_zero_count_for_nothing():
-    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
-    nothing = ScInOLClassifier().partial_fit(X, y, [0, 1], sample_weight=[0.0, 0.0])
-    model = ScInOLClassifier().partial_fit(X, y, [0, 1])
-    merged = merge_models([nothing, model])
-    assert_allclose(merged.decision_function(X), model.decision_function(X))
-    assert merge_models([nothing, nothing]).n_samples_seen_ == 0

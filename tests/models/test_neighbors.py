@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from support import naive_neighbors
 from support.comparisons import assert_identical
 from support.local import data, labels, stream, weights
@@ -186,16 +185,6 @@ def test_more_neighbors_than_rows(estimator, engine):
     said = estimator(10**12, window=10**12).partial_fit_predict(X, y, **kind)
     all_rows = estimator(30, window=30).partial_fit_predict(X, y, **kind)
     assert_array_equal(said, all_rows)
-
-
-def test_parameters_of_a_window():
-    X, y, _ = stream(OnlineKNeighborsRegressor)
-    wrong = ("window", 2.5), ("n_candidates", 0), ("clip_deviations", 0.5)
-    for name, value in ("n_neighbors", 0), ("window", 0), *wrong:
-        with pytest.raises(ValueError, match=f"The '{name}' parameter"):
-            OnlineKNeighborsRegressor(**{name: value}).fit(X, y)
-    with pytest.raises(NotFittedError):
-        OnlineKNeighborsRegressor().predict(X)
 
 
 # Experts of mixtures, and shared memory.

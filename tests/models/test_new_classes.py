@@ -1,6 +1,5 @@
 """Classes that come in the middle of a stream."""
 
-import math
 import pickle
 from collections import Counter
 
@@ -437,28 +436,6 @@ def test_scores_of_two_classes(labels, sign, engine):
     assert np.isfinite(scores[2])
 
 
-def test_scores_of_one_versus_rest(engine):
-    """Those of two classes are of opposite signs."""
-    X, y = stream()
-    model = AdaImplicitClassifier(new_classes="add")
-    scores = model.partial_fit_predict(X, y, method="decision_function")
-    of_two = scores[FIRSTS[1] : FIRSTS[2]]
-    assert_array_equal(of_two[:, 1], -of_two[:, 3])
-    assert of_two[:, 3].any()
-    assert (of_two[:, [0, 2]] == -np.inf).all()
-
-
-def test_losses_are_of_the_probabilities(engine):
-    X, y = stream()
-    for estimator in ScInOLClassifier, OnlineNewtonClassifier, HedgeClassifier:
-        model = estimator(new_classes="add")
-        p = model.partial_fit_predict(X, y, method="predict_log_proba")
-        of_labels = p[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-        assert_allclose(model.cumulative_loss_, -of_labels.sum(), rtol=1e-9)
-        # A class that comes has the score 0.
-        assert_allclose(of_labels[FIRSTS[1]], math.log(0.5))
-
-
 # Regret.
 
 
@@ -678,15 +655,6 @@ def test_kinds_of_labels(labels, more, engine):
     every = [*labels, *more]
     assert_array_equal(model.classes_, np.unique(every))
     assert set(model.predict(np.ones((1, 1)))) <= set(every)
-
-
-def test_many_classes(engine):
-    """As many as rows; scikit-learn would warn of targets like these."""
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), rng.permutation(40)
-    model = ScInOLClassifier(new_classes="add").partial_fit(X, y)
-    assert_array_equal(model.classes_, np.arange(40))
-    assert model.coef_.shape == (40, 2)
 
 
 @pytest.mark.cases(1)

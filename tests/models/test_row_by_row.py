@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
 from support.comparisons import assert_identical
 from support.copies import COPIES
+from support.kinds import CLASSES, KINDS, Kind
 from support.registry import (
     ENGINES,
     REPRESENTATIVES,
@@ -27,8 +28,6 @@ from sklearn_scinol import (
     DFEGClassifier,
     HedgeClassifier,
     HedgeRegressor,
-    OnlineKNeighborsClassifier,
-    OnlineNewtonRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
     config_context,
@@ -117,78 +116,55 @@ def test_every_learner(case, center, scale, standardize_target, weighted, engine
     assert_learns_alike(estimator, X, y, c, method, **case.classes())
 
 
-MODELS = {
-    "ScInOL": ScInOLClassifier(),
-    "hinge": ScInOLClassifier("hinge"),
-    "averages": AdaImplicitClassifier(average=5),
-    "clips": ScInOLClassifier(clip_ratio=1.5),
-    "forgets": AdaImplicitClassifier(scale=True, moment_forgetting=0.1),
-    "bins": ScInOLClassifier(additive=True),
-    "class weights": ScInOLClassifier(class_weight={0: 2.0, 1: 0.5}),
-    "kernel": DFEGClassifier(kernel="rbf", gamma=0.1),
-    "targets": ScInOLRegressor(standardize_target=True),
-    "Newton": OnlineNewtonRegressor(),
-    "random features": OnlineNewtonRegressor(random_features=5, random_state=0),
-    "neighbors": OnlineKNeighborsClassifier(window=20),
-    "forgetful Newton": OnlineNewtonRegressor(forgetting=0.01, center=False),
-}
 FOREIGN = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier(random_state=0))]
-MIXED = {
-    "log odds": HedgeClassifier(),
-    "scores": HedgeClassifier(loss="hinge"),
-    "regression": HedgeRegressor(),
-    "squares": HedgeRegressor(loss="squared_error"),
-    "teams": HedgeClassifier(exclude=["additive", "second_order"]),
-    "foreign": HedgeClassifier(FOREIGN),
-    "other losses": HedgeClassifier(
-        [
-            ("hinge", ScInOLClassifier("hinge")),
-            ("averages", AdaImplicitClassifier(average=5)),
-            ("weighs", ScInOLClassifier()),
-        ]
-    ),
-    "class weights": HedgeClassifier(
-        [("one", ScInOLClassifier(class_weight={0: 2.0})), ("two", ScInOLClassifier())]
-    ),
-    "nested": HedgeClassifier(
-        [("one", HedgeClassifier([("all", ScInOLClassifier())]))]
-    ),
-    "foreign regressor": HedgeRegressor(
-        [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
-    ),
+NUMBERS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))]
+LOSSES = [
+    ("hinge", ScInOLClassifier("hinge")),
+    ("averages", AdaImplicitClassifier(average=5)),
+    ("weighs", ScInOLClassifier(class_weight={"a": 2.0})),
+]
+MIXTURES = {
+    "log odds": Kind(HedgeClassifier()),
+    "scores": Kind(HedgeClassifier(loss="hinge"), 3),
+    "regression": Kind(HedgeRegressor(), 2),
+    "squares": Kind(HedgeRegressor(loss="squared_error")),
+    "teams": Kind(HedgeClassifier(exclude=["additive", "second_order"]), 3),
+    "foreign": Kind(HedgeClassifier(FOREIGN), 3),
+    "foreign regressor": Kind(HedgeRegressor(NUMBERS)),
+    "other losses": Kind(HedgeClassifier(LOSSES)),
+    "nested": Kind(HedgeClassifier([("one", HedgeClassifier(LOSSES[2:]))])),
 }
-models = pytest.mark.parametrize("estimator", MODELS.values(), ids=[*MODELS])
-mixtures = pytest.mark.parametrize("estimator", MIXED.values(), ids=[*MIXED])
+#: Pipelines, intervals and sets have tests of their own, and so have labels.
+ALL_KINDS = MIXTURES | {
+    name: kind
+    for name, kind in KINDS.items()
+    if not (hasattr(kind.estimator, "steps") or hasattr(kind.estimator, "estimator"))
+    if not kind.n_labels and name != "kernel-precomputed"
+}
+kinds = pytest.mark.parametrize(
+    ("name", "engine"), paired([*ALL_KINDS], ENGINES), indirect=["engine"]
+)
 #: Between the first rows and the hundredth, after which edges of bins are fixed.
 ROWS_AT_ONCE = range(12, 95)
-outputs_and_engines = pytest.mark.parametrize(
-    ("n_outputs", "engine"), paired([1, 3], ENGINES), indirect=["engine"]
-)
 
 
-@pytest.mark.cases(3)
-@models
-@outputs_and_engines
-def test_every_kind_of_model(estimator, n_outputs, engine):
+def stream_of(name, n, d=4):
+    """Estimator and rows of a kind, and what `partial_fit` needs besides."""
+    estimator, n_outputs, *_ = ALL_KINDS[name]
+    X, y = stream(n, d, n_outputs, is_classifier(estimator))
+    if not is_classifier(estimator):
+        return estimator, X, y, {}
+    return estimator, X, CLASSES[y], {"classes": CLASSES[: max(n_outputs, 2)]}
+
+
+@pytest.mark.cases(4)
+@kinds
+def test_every_kind_of_model(name, engine):
     """Also once the edges of bins are fixed, and moments have changed."""
-    if is_classifier(estimator) and estimator.class_weight:
-        n_outputs = 1
-    X, y = stream(112, 4, n_outputs, is_classifier(estimator))
-    classes = classes_of(estimator, n_outputs)
-    assert_learns_alike(estimator, X, y, chunk=ROWS_AT_ONCE, **classes)
-
-
-@pytest.mark.cases(1)
-@mixtures
-@outputs_and_engines
-def test_every_kind_of_mixture(estimator, n_outputs, engine):
-    X, y = stream(108, 3, n_outputs, is_classifier(estimator))
-    c = np.random.default_rng(1).choice([0.0, 1.0, 2.0], len(y))
-    if "SGD" in str(estimator):
-        c += 0.5  # it refuses weights that are all zero,
-        n_outputs = n_outputs if is_classifier(estimator) else 1  # and several targets
-        X, y = stream(108, 3, n_outputs, is_classifier(estimator))
-    classes = classes_of(estimator, n_outputs)
+    estimator, X, y, classes = stream_of(name, 110)
+    # Models of scikit-learn refuse weights that are all zero.
+    weights = [0.5, 2.0] if "SGD" in str(estimator) else [0.0, 1.0, 2.0]
+    c = np.random.default_rng(1).choice(weights, len(y))
     assert_learns_alike(estimator, X, y, c, chunk=ROWS_AT_ONCE, **classes)
 
 
@@ -198,7 +174,7 @@ def test_every_kind_of_mixture(estimator, n_outputs, engine):
     "estimator",
     [
         ScInOLClassifier(),
-        MIXED["teams"],
+        MIXTURES["teams"].estimator,
         *thoroughly(HedgeClassifier(), HedgeRegressor()),
     ],
     ids=str,
@@ -222,22 +198,23 @@ def test_compiled_rows(estimator, engine, fast_rows, tmp_path):
     assert mapped.cumulative_loss_ == model.cumulative_loss_
 
 
-@models
-def test_predictions(estimator, engine):
+@pytest.mark.cases(4)
+@kinds
+def test_predictions(name, engine):
     """They are those of `predict`, and change nothing."""
-    X, y = stream(120, 4, classifies=is_classifier(estimator))
-    model = copy.deepcopy(estimator).partial_fit(X, y, **classes_of(estimator))
+    estimator, X, y, classes = stream_of(name, 120)
+    model = copy.deepcopy(estimator).partial_fit(X, y, **classes)
     before = copy.deepcopy(model)
     rows = model.row_by_row()
     for x in stream(10, 4, seed=1)[0]:
-        np.testing.assert_allclose(
-            rows.predict_one(x), model.predict(x[np.newaxis])[0], rtol=1e-9
-        )
-        for method in "decision_function", "predict_proba":
+        for method in "predict", "decision_function", "predict_proba":
             if hasattr(model, method):
                 said = getattr(rows, f"{method}_one")(x)
                 expected = getattr(model, method)(x[np.newaxis])[0]
-                np.testing.assert_allclose(said, expected, rtol=1e-9)
+                if is_classifier(model) and method == "predict":
+                    assert said == expected
+                else:
+                    np.testing.assert_allclose(said, expected, rtol=1e-9)
     assert_identical(vars(model), vars(before))
 
 
@@ -447,14 +424,6 @@ def test_labels(labels, engine):
     assert rows.predict_one(X[0]) in labels
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("estimator", [ScInOLRegressor(), HedgeRegressor()])
-def test_columns_of_targets(estimator, engine):
-    """Two dimensions of one output are what they are in `partial_fit`."""
-    X, y = stream(110, 3, classifies=False)
-    assert_learns_alike(estimator, X, y[:, np.newaxis])
-
-
 def test_answers_stay(engine):
     """They are not overwritten by those of the next rows."""
     X, y = stream(20, 3, 3)
@@ -476,30 +445,6 @@ def test_centring_refuses_sparse_rows(engine):
     rows = model.row_by_row().learn_one(X[0], y[0])
     with pytest.raises(ValueError, match="Cannot center sparse matrices"):
         rows.learn_one((np.array([1]), np.array([1.0])), 1)
-
-
-def test_names_of_features(engine):
-    """Rows have none, without a warning, and the names stay."""
-    pd = pytest.importorskip("pandas", reason="pandas is not installed")
-    X, y = stream(30, 3)
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    for estimator in ScInOLClassifier(), DFEGClassifier(kernel="rbf"):
-        model = estimator.partial_fit(frame[:20], y[:20], classes=[0, 1])
-        rows = model.row_by_row()
-        for x, label in zip(X[20:], y[20:], strict=True):
-            rows.predict_one(x)
-            rows.learn_one(x, label)
-        assert [*model.feature_names_in_] == ["a", "b", "c"]
-        assert model.n_samples_seen_ == 30
-
-
-def test_features_that_come_late(engine):
-    """Their units are fixed by the first value, however far from 1."""
-    X, y = stream(60, 3)
-    X[:30, 0] = 0.0
-    X[:40, 1] = 0.0
-    X[:, 1] *= 2.0**-600
-    assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
 
 
 def test_curve_is_that_of_calls(engine):
@@ -618,11 +563,11 @@ def test_rows_that_diverge(in_mixture, engine):
 
 
 @pytest.mark.cases(3)
-@mixtures
-def test_interrupted_rows(estimator, engine, monkeypatch):
+@pytest.mark.parametrize("name", MIXTURES)
+def test_interrupted_rows(name, engine, monkeypatch):
     """Wherever the mixture is interrupted, it and its experts are as they were."""
-    X, y = stream(115, 3, classifies=is_classifier(estimator))
-    model = copy.deepcopy(estimator).partial_fit(X, y, **classes_of(estimator))
+    estimator, X, y, classes = stream_of(name, 115, 3)
+    model = copy.deepcopy(estimator).partial_fit(X, y, **classes)
     model.row_by_row().learn_one(X[0], y[0])
 
     def interrupted(*_):

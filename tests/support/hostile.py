@@ -209,28 +209,12 @@ def with_objects(chance, X):
     return X
 
 
-def structured(X):
-    return np.zeros(len(X), dtype=[("a", "f8"), ("b", "i4")])
-
-
-def ragged_list(X):
-    return [row[: len(row) - i % 2] for i, row in enumerate(X.tolist())]
-
-
-def first_column(X):
-    return X[:, 0] if X.shape[1] else X.ravel()
-
-
-def one_column_more(X):
-    return np.hstack([X, np.ones((len(X), 1))])
-
-
-def one_row_more(X):
-    return np.vstack([X, np.ones((1, X.shape[1]))])
-
-
-UNUSABLE = [structured, ragged_list, first_column, one_column_more, one_row_more]
-UNUSABLE += [
+UNUSABLE = [
+    lambda X: np.zeros(len(X), dtype=[("a", "f8"), ("b", "i4")]),
+    lambda X: [row[: len(row) - i % 2] for i, row in enumerate(X.tolist())],
+    lambda X: X[:, 0] if X.shape[1] else X.ravel(),
+    lambda X: np.hstack([X, np.ones((len(X), 1))]),
+    lambda X: np.vstack([X, np.ones((1, X.shape[1]))]),
     lambda X: X.astype("complex128"),
     lambda X: X.astype("U"),
     lambda X: X.astype("S"),
@@ -242,10 +226,6 @@ UNUSABLE += [
     lambda X: X[:, 1:],
     lambda X: X[:0],
 ]
-
-
-def csr(chance, X):
-    return sparse.csr_array(X)
 
 
 def duplicates(chance, X):
@@ -321,46 +301,30 @@ STRANGE += [masked, with_objects, duplicates, broken_csr, broken_csr]
 STRANGE += [frame_of_nullables] * (pd is not None)
 
 
-def as_given(chance, X):
-    return X
-
-
 def draw_container(chance, layout):
     """What rows come in: mostly in the layout of the stream."""
     if chance.rarely(0.3):
         return chance.pick(STRANGE)
-    in_layout = {
-        "dense": as_given,
-        "sparse": csr,
-        "in turn": chance.pick([as_given, csr]),
-    }
-    return in_layout[layout]
+    as_given, csr = without_chance([lambda X: X, sparse.csr_array])
+    in_turn = chance.pick([as_given, csr])
+    return {"dense": as_given, "sparse": csr, "in turn": in_turn}[layout]
 
 
 # Targets.
-
-
-def numbered(codes):
-    return codes
 
 
 def worded(codes):
     return np.array(["no", "yes", "perhaps", "who knows"])[codes]
 
 
-def as_floats(codes):
-    return codes.astype(np.float64)
-
-
-def as_objects(codes):
-    return worded(codes).astype(object)
-
-
-def far_apart(codes):
-    return (codes - 1) * 2**40
-
-
-LABELS = [numbered, numbered, worded, as_floats, as_objects, far_apart]
+LABELS = [
+    np.asarray,
+    np.asarray,
+    worded,
+    lambda codes: codes.astype(np.float64),
+    lambda codes: worded(codes).astype(object),
+    lambda codes: (codes - 1) * 2**40,
+]
 
 
 def draw_labels(chance, n, n_classes, labels):
@@ -551,19 +515,9 @@ UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, No
 
 #: What the compiled engine may be asked for: each other value would be compiled.
 COMPILED = {"initial_wealth", "beta", "learning_rate", "a", "delta", "gamma", "shuffle"}
-COMPILED |= {"warm_start", "tol", "class_weight", "new_classes"}
-COMPILED |= {
-    "n_neighbors",
-    "window",
-    "n_estimators",
-    "step",
-    "dirichlet",
-    "max_nodes",
-    "prior_scale",
-    "forgetting",
-    "moderate",
-    "clip_deviations",
-}
+COMPILED |= {"warm_start", "tol", "class_weight", "new_classes", "n_neighbors"}
+COMPILED |= {"window", "n_estimators", "step", "dirichlet", "max_nodes", "prior_scale"}
+COMPILED |= {"forgetting", "moderate", "clip_deviations"}
 
 
 def experts(estimator):

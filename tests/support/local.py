@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import is_classifier
 
-from support.registry import FORESTS, NEIGHBORS
+from support.registry import EXTRA_TREES, FORESTS, NEIGHBORS
 
 from .sums import linear
 
@@ -44,4 +44,6 @@ def make(estimator, **parameters):
     if estimator not in FORESTS:
         return estimator(**parameters)
     small = {"n_estimators": 3, "max_nodes": 90, "random_state": 0}
+    if estimator in EXTRA_TREES:
+        small |= {"penalty": 0.0, "window": 70}
     return estimator(**small | parameters)

@@ -1358,12 +1358,6 @@ class Model:
         unit = self.weights.unit
         return [unit * float(delta_k) for delta_k in self.algorithm.delta_sum]
 
-    def comparator_loss(self, coef, intercept):
-        """The loss over all trials of a fixed model, on the rows as centred."""
-        u = self._comparator(coef, intercept)
-        losses = [c * self.loss.value(y, dot(u, z)) for z, c, y, _, _ in self.trials]
-        return self.weights.unit * sum(losses)
-
     def regret_bound(self, coef, intercept):
         """The theorem's, with the parameters of the algorithm."""
         u = self._comparator(coef, intercept)

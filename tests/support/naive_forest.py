@@ -8,7 +8,11 @@ import math
 from decimal import Decimal, localcontext
 from itertools import product
 
-__all__ = ["Tree", "class_shares", "means"]
+import numpy as np
+
+from support.naive import relative_to_means
+
+__all__ = ["Tree", "class_shares", "means", "predictions"]
 
 LN_2 = math.log(2.0)
 MASK = 2**64 - 1
@@ -284,3 +288,17 @@ def means(step=1.0):
 
     likelihood.is_of_classes = False
     return predict, likelihood
+
+
+def predictions(trees, X, y, c, deviations=None, by_pruning=False):
+    """Mean predictions of trees before each row."""
+    found = []
+    deviations = np.zeros(len(y)) if deviations is None else deviations
+    c = relative_to_means(c).tolist()
+    rows = zip(X.tolist(), y.tolist(), c, deviations.tolist(), strict=True)
+    for x, *row in rows:
+        of_trees = [tree.predict(x, by_pruning) for tree in trees]
+        found.append(np.mean(np.array(of_trees, float), axis=0))
+        for tree in trees:
+            tree.learn(x, *row)
+    return np.array(found)
