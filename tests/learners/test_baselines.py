@@ -6,14 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import is_classifier
 from support.sums import linear
 
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
-WITHOUT_RATE = {"cocob", "k17", "freegrad", "coin", "code"}
 BOUNDED = ["coin", "freegrad", "k17"]
 ADAPTIVE = ["adagrad", "adam", "cocob", "nag", "sfmd", *BOUNDED]
 
@@ -46,19 +45,6 @@ def charged(model, X, y, **keywords):
 
 
 @estimators
-def test_normalizer_is_a_factor_of_the_rate(estimator, engine):
-    """The root of the number of coordinates, the intercept's included."""
-    X, y = rows()
-    y = targets(estimator, y)
-    for fit_intercept, d in (True, 5), (False, 4):
-        options = {"fit_intercept": fit_intercept}
-        mean = estimator("nag", learning_rate=0.1, normalizer="mean", **options)
-        rate = 0.1 * np.sqrt(d)
-        literal = estimator("nag", learning_rate=rate, normalizer="sum", **options)
-        assert_allclose(charged(mean, X, y), charged(literal, X, y), rtol=1e-10)
-
-
-@estimators
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_cocob_does_not_mind_the_unit_of_the_loss(estimator, container, engine):
     X, y = rows()
@@ -69,20 +55,6 @@ def test_cocob_does_not_mind_the_unit_of_the_loss(estimator, container, engine):
         assert_array_equal(
             charged(estimator("cocob"), X, y, sample_weight=weight), plain
         )
-
-
-@estimators
-@pytest.mark.parametrize("algorithm", sorted({*ADAPTIVE, *WITHOUT_RATE}))
-def test_rates(estimator, algorithm, engine):
-    """They matter to algorithms that have one."""
-    X, y = rows()
-    y = targets(estimator, y)
-    models = (estimator(algorithm, learning_rate=rate) for rate in (1.0, 1e-3))
-    fast, slow = (charged(model, X, y) for model in models)
-    if algorithm in WITHOUT_RATE:
-        assert_array_equal(fast, slow)
-    else:
-        assert np.abs(fast).sum() > 10 * np.abs(slow).sum()
 
 
 @pytest.mark.thorough

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from scipy import sparse
 from support import naive
 from support.registry import CASES, thinned
 
-from sklearn_scinol import AdaImplicitClassifier, AdaImplicitRegressor
+from sklearn_scinol import AdaImplicitRegressor
 from sklearn_scinol.baselines import BaselineRegressor
 
 IMPLICIT = [
@@ -121,26 +121,6 @@ def test_bound_of_theorem_6_2(loss, radius, engine):
     inside = radius * np.array([0.6, 0.0, -0.8, 0.0])
     assert model.regret_bound(inside) <= theorem
     assert model.regret_bound(2.0 * inside) == np.inf
-
-
-@thinned(IMPLICIT)
-def test_weights_stay_in_the_ball(case, engine):
-    X, y = case.data(200)
-    estimator = case.make(radius=0.7)
-    case.partial_fit(estimator, X, y)
-    weights = np.column_stack(
-        [estimator.coef_.reshape(case.n_outputs, -1), estimator.intercept_]
-    )
-    norms = np.linalg.norm(weights, axis=1)
-    assert (norms <= 0.7 * (1 + 1e-12)).all()
-    assert_allclose(estimator._model.shared_state().norm2, norms**2, rtol=1e-10)
-
-
-def test_rows_of_zeros_are_not_learned(engine):
-    model = AdaImplicitClassifier(fit_intercept=False)
-    model.partial_fit(np.zeros((3, 2)), [0, 1, 1], classes=[0, 1])
-    assert_array_equal(model.coef_, 0.0)
-    assert_array_equal(model.lambda_, 0.0)
 
 
 # Extremes.

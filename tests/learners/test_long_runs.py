@@ -100,25 +100,6 @@ def test_learners_go_on(name, stream, engine):
     assert later <= (1.5 if name == "adam" else 1.05) * first + 1e-9
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("name", FORESTS)
-def test_forests_stay_small(name, engine):
-    """With new rows all along; labels are noisy, so that trees go on to split."""
-    rng, estimator = np.random.default_rng(0), clone(FORESTS[name])
-    n = N_ROWS // N_CHUNKS
-    estimator.set_params(max_nodes=N_ROWS // 10)
-    keywords = {"classes": [False, True]} if is_classifier(estimator) else {}
-    for _ in range(N_CHUNKS):
-        X = rng.normal(size=(n, 4))
-        y = X[:, 0] + rng.normal(size=n)
-        estimator.partial_fit(X, y > 0.0 if keywords else y, **keywords)
-    estimator._check_state()
-    memory = estimator._model.memory
-    assert memory.n_slots == estimator.max_nodes
-    assert estimator.n_nodes_.min() >= estimator.max_nodes - 1
-    assert memory.boxes.nbytes == 3 * estimator.max_nodes * 16 * 4
-
-
 # Running moments.
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import naive
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
-from support.registry import CASES, ENGINES, LAYOUTS, REPRESENTATIVES, THOROUGH, thinned
+from support.registry import CASES, ENGINES, LAYOUTS, THOROUGH, thinned
 
 from sklearn_scinol.estimators import scinol
 
@@ -125,17 +125,6 @@ def test_learning(case, layout, other, engine):
         assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
 
 
-@lru_cache(maxsize=4)
-def learned_simply(case, center, average, of_class=()):
-    """The reference with one other parameter, and what it was charged."""
-    X, y = case.data(N_ROWS)
-    model = reference(case, X.shape[1], center=center, average=average)
-    weights = np.ones(len(y))
-    if of_class:
-        weights = sample_weights(len(y), True) * [of_class[label] for label in y]
-    return model, learn(case, model, X, y, weights)
-
-
 @thinned(
     [case for case in CASES if case.average],
     layout=LAYOUTS,
@@ -144,7 +133,8 @@ def learned_simply(case, center, average, of_class=()):
 def test_average_from(case, layout, average, engine):
     X, y = case.data(N_ROWS)
     estimator = case.make(center=layout.center, average=average)
-    model, expected = learned_simply(case, layout.center, average)
+    model = reference(case, X.shape[1], center=layout.center, average=average)
+    expected = learn(case, model, X, y, np.ones(len(y)))
     assert_agrees(case, case.charged(estimator, layout.container(X), y), expected)
     assert_same_model(case, estimator, model)
 
@@ -165,14 +155,3 @@ def test_wide_rows(case, layout, engine, monkeypatch):
     for coef, intercept in () if layout.center else comparators(case, X, True):
         bound = model.regret_bound(coef.tolist(), intercept.tolist())
         assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
-
-
-@thinned([case for case in REPRESENTATIVES if case.classifies])
-def test_class_weight(case, engine):
-    X, y = case.data(N_ROWS)
-    of_class = (0.25, 3.0, 0.0)[: len(case.classes()["classes"])]
-    estimator = case.make(class_weight=dict(enumerate(of_class)))
-    charged = case.charged(estimator, X, y, sample_weight=sample_weights(len(y), True))
-    model, expected = learned_simply(case, False, case.average, of_class)
-    assert_agrees(case, charged, expected)
-    assert_same_model(case, estimator, model)

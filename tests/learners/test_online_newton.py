@@ -531,17 +531,6 @@ def test_begins_again_where_rounding_leaves_nothing(engine):
     assert np.abs(model.predict(X[2:])).max() < 10.0
 
 
-def test_forgetting_follows_a_change(engine):
-    X, y, _ = rows(400)
-    y[200:] *= -1.0
-    errors = {}
-    for forgetting in (0.0, 0.05):
-        model = OnlineNewtonRegressor(forgetting=forgetting)
-        said = model.partial_fit_predict(X, y)
-        errors[forgetting] = np.abs(said - y)[300:].mean()
-    assert errors[0.05] < 0.5 * errors[0.0]
-
-
 # Among others.
 
 

@@ -122,16 +122,6 @@ def test_joint_loss(engine):
         learned(classifier(learners.CODE(), MarginLoss()), THREE)
 
 
-def test_several_outputs_and_class_weights(engine):
-    both = np.column_stack([Y, -Y])
-    model = BaselineRegressor(Descent(0.5), loss=CoshLoss()).partial_fit(X, both)
-    alone = BaselineRegressor(Descent(0.5), loss=CoshLoss()).partial_fit(X, Y)
-    assert_allclose(model.predict(X)[:, 0], alone.predict(X), rtol=1e-12)
-    weighed = learned(classifier(class_weight={0: 1.0, 1: 3.0}))
-    expected = classifier().partial_fit(X, LABELS, [0, 1], np.where(LABELS, 3.0, 1.0))
-    assert_same_models(weighed, expected)
-
-
 def test_in_a_mixture(engine):
     experts = [(str(rate), classifier(Descent(rate))) for rate in (1, 0.1)]
     model = HedgeClassifier([*experts, ("own", learners_default())])
