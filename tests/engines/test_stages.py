@@ -1,19 +1,11 @@
-"""Stages of engines that no estimator shows: buffers, large and first values."""
+"""Stages of engines that no estimator shows: buffers, and means of probabilities."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from scipy.special import softmax
 
-from sklearn_scinol import ScInOLRegressor
-from sklearn_scinol.blocks import (
-    CSRRows,
-    DenseRows,
-    Predictions,
-    RowWeights,
-    State,
-)
+from sklearn_scinol.blocks import Predictions, State
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.learners import ScInOL2
 from sklearn_scinol.losses import Huber
@@ -33,18 +25,6 @@ def stream(n=30, seed=0):
     X = rng.normal(1.0, 2.0, size=(n, 4)) * [1e-3, 1.0, 50.0, 1e4]
     X[rng.random(X.shape) < 0.4] = 0.0
     return X, rng.choice([0.0, 0.3, 1.0, 4.0], size=n)
-
-
-def of_rows(c):
-    """Weights; those of 0 are predicted at weight 1."""
-    return RowWeights(c, *2 * [np.where(c > 0.0, c, 1.0)], np.zeros(7))
-
-
-def as_rows(X):
-    if sparse.issparse(X):
-        indices, indptr = X.indices.astype(np.uint32), X.indptr.astype(np.int32)
-        return CSRRows(X.data, indices, indptr)
-    return DenseRows(np.ascontiguousarray(X))
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -73,55 +53,6 @@ def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
         coefs.append(model.fields.copy())
     assert np.isfinite(coefs[0]).all()
     assert_array_equal(*coefs)
-
-
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_values_are_looked_at_as_they_are_learned(n_outputs, center, loops):
-    """Rows of weight 0 may have larger ones, if these are finite."""
-
-    def in_range(value, weight=1.0):
-        X, c = np.ones((6, 2)), np.ones(6)
-        X[4, 1], c[4] = value, weight
-        model = (
-            ScInOLRegressor(center=center)
-            .partial_fit(np.eye(2), np.ones((2, n_outputs)))
-            ._model
-        )
-        model.ensure_layout(X)
-        chunk = Chunk(X, np.ones((6, n_outputs)), c)
-        block = model.block(loops, chunk, slice(0, 6), checks=False)
-        block = block._replace(largest=1e100)
-        answers = model._empty_predictions(6)
-        return loops.learn_rows(model.task, model._engine_state(), block, answers)
-
-    assert in_range(-9e99)
-    assert in_range(1e10, weight=9e49)
-    assert in_range(9e99, 0.1)
-    assert not in_range(1.1e100)
-    assert not in_range(-1e300)
-    assert not in_range(1.1e60, weight=1e40)
-    assert not in_range(np.nan)
-    assert not in_range(np.inf, weight=0.0)
-
-
-def test_first_values_of_sparse_rows(loops):
-    X, c = stream()
-    c[:4] = 0.0
-    X[:, 2] = 0.0
-    seen = np.array([False, True, False, False])
-    features, values = loops.first_values(
-        seen, as_rows(sparse.csr_array(X)), of_rows(c)
-    )
-    learned = X[c > 0.0]
-    found = dict(zip(features.tolist(), values.tolist(), strict=True))
-    first = (learned != 0.0).argmax(axis=0)
-    assert found == {i: learned[first[i], i] for i in (0, 3)}
-    assert_array_equal(seen, [True, True, False, True])
-    features, values = loops.first_values(
-        seen, as_rows(sparse.csr_array(X)), of_rows(c)
-    )
-    assert features.size == values.size == 0
 
 
 def model_part(model):

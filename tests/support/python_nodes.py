@@ -127,44 +127,26 @@ def recx(x):
 
 
 @accepted
-def or_method(x):
-    return R(x[0]).maybe(7.0)
+def booleans(x):
+    a, b = x[0] > 0, x[1] > 0
+    s = R(x[0]).maybe(7.0) + (a and b) + 2 * (a or b) + 4 * (not a) + 8 * (a == b)
+    s += (x[0] and x[1] and 5.0) + (x[0] or x[1] or 3.0)
+    s += 10 * ((x[0] and 0.0) + (x[0] or 0.0))
+    s += 1e3 * ((x[0] > 0 and (x[1] or x[2])) or (not x[1] and 3.0) or 4.0)
+    return s + 1e5 * (not x[0]) + 1e6 * (not (x[0] and x[1]))
 
 
 @accepted
-def and_chain(x):
-    return (
-        (x[0] and x[1] and 5.0) + (x[0] or x[1] or 3.0) + (x[0] and 0.0) + (x[0] or 0.0)
-    )
-
-
-@accepted
-def side_and(x):
-    y = x[0] > 0 and bump(x) > 0
-    return x[0] + (10.0 if y else 20.0)
-
-
-@accepted
-def side_stmt(x):
+def calls_in_conditions(x):
+    a = x[0] > 0 and bump(x) > 0
     x[0] > 0 and bump_loop(x)
-    return x[0]
-
-
-@accepted
-def side_or_known(x):
+    b = x[0] > 0 and noisy(x)
+    c = 0
+    if (x[0] > 0 and noisy(x) and x[1] > 0) or not (x[2] > 0 or noisy(x)):
+        c = 1
     if bump_loop(x) > 0.0 or True:
-        return x[0]
-    return 5.0
-
-
-@accepted
-def nested_bool(x):
-    return (x[0] > 0 and (x[1] or x[2])) or (not x[1] and 3.0) or 4.0
-
-
-@accepted
-def not_value(x):
-    return (not x[0]) + 10 * (not (x[0] and x[1]))
+        c += 10
+    return x[0] + (100.0 if a else 200.0) + (1e3 if b else 0.0) + 1e4 * c
 
 
 @refused("`else` after a loop")
@@ -218,30 +200,22 @@ def is_none_carried(x):
 
 
 @accepted
-def proc_loop(x):
+def results_that_are_none(x):
     r = write_loop(x)
-    return x[0] + (1.0 if r is None else 2.0)
+    s = (1.0 if r is None else 2.0) + (10.0 if bump_loop(x) is None else 20.0)
+    s = s + 100 * len((bump_loop(x), 5.0))
+    return s + (1.0 if scale(x) else x[0])
 
 
 @accepted
-def shifts(x):
+def integers(x):
     n = int(x[1]) & 7
-    return (
-        (1 << 3)
-        + (n << 2)
-        + (100 >> n)
-        + (n ^ 5)
-        + (n | 8)
-        + (n & 3)
-        + (7 & 3)
-        + (6 | 1)
-        + (5 ^ 1)
-    )
-
-
-@refused("~ means")
-def invert(x):
-    return ~int(x[0])
+    s = (1 << 3) + (n << 2) + (100 >> n) + (n ^ 5) + (n | 8) + (n & 3)
+    s = s + (7 & 3) + (6 | 1) + (5 ^ 1) + (2**63 - 1) // 2**62
+    a = int(x[0] * 2)
+    for d in (-3, 2, 5):
+        s = 10 * s + (a // d) + (a % d) + a / d + (7 // d) + (-7) // d + -7 % d
+    return s + (-2.0) ** int(x[1]) + (-3) ** 2 + (-x[0]) ** 2 - x[0] ** 2
 
 
 @accepted
@@ -249,18 +223,15 @@ def chain(x):
     return 1.0 * (0 < x[0] < x[1]) + 10 * (x[0] < x[1] <= x[2] != 3)
 
 
+@refused("~ means")
+def invert(x):
+    return ~int(x[0])
+
+
 @refused("chain of comparisons has calls")
 def chain_side(x):
     y = x[0] < bump(x) < bump(x)
     return x[0] + (10.0 if y else 0)
-
-
-@refused("chain of comparisons has calls")
-def chain_loop(x):
-    n = 0
-    while 0 <= n < bump(x) < 30.0:
-        n += 1
-    return n + 100.0 * x[0]
 
 
 @refused("may change what it is added to")
@@ -271,7 +242,7 @@ def aug_order(x):
 
 
 @accepted
-def aug_all(x):
+def augmented(x):
     a = x[0]
     a += 1
     a -= 0.5
@@ -280,55 +251,25 @@ def aug_all(x):
     a //= 0.25
     a %= 5
     a **= 2
-    return a
-
-
-@refused("may change what it is added to")
-def aug_slice(x):
-    x[1:] += bump(x)
-    x[:2] *= 2.0
-    return x[0] + 10 * x[1] + 100 * x[2]
-
-
-@accepted
-def aug_param(x):
     scale(x)
-    return x[0] + x[1]
-
-
-@accepted
-def aug_alias(x):
     y = x
     y += 1.0
-    return x[0]
-
-
-@accepted
-def aug_view(x):
     y = x[1:]
     y += 1.0
-    return x[1]
-
-
-@accepted
-def aug_forview(x):
+    np.add(x, 1.0, x)
     z = np.zeros((2, 3))
     z[0] = x
     z[1] = x
     for row in z:
         row += 1.0
-    return z[0, 0] + z[1, 2]
+    return a + 10 * x[0] + 100 * x[1] + 1e3 * z[0, 0] + 1e4 * z[1, 2]
 
 
 @accepted
-def ifexp(x):
-    return x[0] if x[1] > 0 else bump(x)
-
-
-@accepted
-def ifexp_side(x):
-    y = bump(x) if x[0] > 0 else (bump(x), x[1])[1]
-    return y + 10 * x[0]
+def conditional(x):
+    y = x[0] if x[1] > 0 else bump(x)
+    z = bump(x) if x[0] > 0 else (bump(x), x[1])[1]
+    return y + 10 * z + 100 * x[0] + (1.0 if x[0] != 0.0 and 1.0 / x[0] > 0 else 2.0)
 
 
 @refused("None and a value")
@@ -338,67 +279,38 @@ def ifexp_none(x):
 
 
 @accepted
-def guard(x):
-    return 1.0 if x[0] != 0.0 and 1.0 / x[0] > 0 else 2.0
-
-
-@accepted
 def order(x):
-    return x[0] + 10 * bump(x) + 100 * x[0] + 1000 * bump_loop(x) + 1e4 * x[0]
-
-
-@accepted
-def order_kw(x):
-    return two(c=bump_loop(x), a=x[0], b=bump(x))
-
-
-@accepted
-def order_store(x):
+    s = x[0] + 10 * bump(x) + 100 * x[0] + 1000 * bump_loop(x) + 1e4 * x[0]
+    s = s + two(c=bump_loop(x), a=x[0], b=bump(x))
     x[int(bump(x)) * 0] = x[0]
-    return x[0]
-
-
-@accepted
-def order_tuple_store(x):
+    s = s + x[0]
     i = 0
     i, x[i] = 1, 50.0
-    return x[0] + 10 * x[1] + i
+    return s + x[0] + 10 * x[1] + i
 
 
 @accepted
-def order_unpack(x):
+def unpacking(x):
     i = 0
     i, x[i + 1] = int(pair(x)[0] * 0) + 1, bump(x)
-    return x[0] + 10 * x[1] + 100 * x[2]
-
-
-@accepted
-def order_unpack_calls(x):
+    s = x[0] + 10 * x[1] + 100 * x[2]
     a = 2.0
     a, b = bump_loop(x), a * bump_loop(x)
     a, c = x[0], a + bump_loop(x)
     d, e = bump_loop(x), (x[0], 1.0)
-    return a + 10 * b + 100 * c + 1000 * d + 1e4 * e[0]
+    return s + a + 10 * b + 100 * c + 1000 * d + 1e4 * e[0]
 
 
 @accepted
-def unpack_arr(x):
+def unpacking_in_turn(x):
     a, b, c = x
     x[0], x[1], x[2] = x[2] + 0, x[0] + 0, x[1] + 0
-    return a + 10 * b + 100 * c + 1000 * x[0] + 1e4 * x[1]
-
-
-@accepted
-def nested_unpack(x):
+    s = a + 10 * b + 100 * c + 1000 * x[0] + 1e4 * x[1]
     (a, b), c = pair(x), x[2]
     a, (b, c) = b, (c, a)
-    return a + 10 * b + 100 * c
-
-
-@accepted
-def multi_targets(x):
+    s = s + 2 * a + 20 * b + 200 * c
     a = x[1] = b = bump(x)
-    return a + b + x[1]
+    return s + a + b + x[1]
 
 
 @refused("Starred cannot")
@@ -409,12 +321,6 @@ def starred_call(x):
 @refused("in parameters")
 def starred_def(x):
     return varargs(x[0])
-
-
-@refused("Starred cannot")
-def starred_assign(x):
-    a, *b = x[0], x[1], x[2]
-    return a
 
 
 @refused(r"\*\* cannot")
@@ -428,29 +334,18 @@ def unknown_kw(x):
 
 
 @accepted
-def defaults(x):
-    return two(x[0]) + two(x[0], c=x[1])
+def arguments(x):
+    s = two(x[0]) + two(x[0], c=x[1]) + two(x[0], two(x[1], 1.0), two(x[2]))
+    return s + R(kind=x[0], rate=x[1]).scaled(2.0) + R(kind=1.0).rate
 
 
 @accepted
-def stale_tuple(x):
+def values_of_before(x):
     a = x[0]
-    t = (a, x[1])
+    t, u, f = (a, x[1]), both(a, a), R(a).scaled
     a = 50.0
-    return t[0] + a
-
-
-@accepted
-def stale_method(x):
-    a = x[0]
-    f = R(a).scaled
-    a = 50.0
-    return f(1.0) + a
-
-
-@accepted
-def record_kw(x):
-    return R(kind=x[0], rate=x[1]).scaled(2.0) + R(kind=1.0).rate
+    a += 100.0
+    return t[0] + 10 * u[0] + 100 * u[1] + 1e3 * f(1.0) + 1e4 * a
 
 
 @refused("'t' stands for different")
@@ -472,16 +367,6 @@ def carried_kind(x):
     return s
 
 
-@refused("'f' stands")
-def carried_function(x):
-    f = abs
-    s = 0.0
-    for k in range(x.size):
-        s += f(x[k])
-        f = float
-    return s
-
-
 @refused("'k' is not assigned in all")
 def loop_var_after(x):
     for k in range(x.size):
@@ -490,11 +375,28 @@ def loop_var_after(x):
 
 
 @accepted
-def loop_var_before(x):
+def loop_variables(x):
     k = -1
     for k in range(x.size):
         pass
-    return k
+    s, m, n = 0.0 + k, 0.0, 3
+    for k in range(4):
+        k = k * 2
+        s += k
+    for k in range(x.size):
+        m = x[k]
+        if m > 0:
+            break
+    s += m + 100 * k
+    for k in range(n):
+        n = 1
+        s += n + k
+    for k in range(3, -1, -1):
+        s = 10 * s + k
+    n = int(x[1])
+    for k in range(n, -3, -2):
+        s = 10 * s + k
+    return s
 
 
 @refused("'k' stands for different")
@@ -507,27 +409,7 @@ def loop_var_one(x):
 
 
 @accepted
-def loop_var_assigned(x):
-    s = 0.0
-    for k in range(4):
-        k = k * 2
-        s += k
-    return s
-
-
-@accepted
-def loop_break_var(x):
-    m = 0.0
-    k = 0
-    for k in range(x.size):
-        m = x[k]
-        if m > 0:
-            break
-    return m + 100 * k
-
-
-@accepted
-def while_cont(x):
+def while_loops(x):
     n = 0
     s = 0.0
     while n < x.size:
@@ -535,17 +417,12 @@ def while_cont(x):
         if x[n - 1] < 0:
             continue
         s += x[n - 1]
-    return s
-
-
-@accepted
-def while_true(x):
     n = 0
     while True:
         n += 1
         if bump(x) > 5.0 or n > 20:
             break
-    return n + x[0]
+    return s + 10 * n + 1000 * x[0]
 
 
 @refused("condition of `while` has calls")
@@ -574,61 +451,35 @@ def late_local(x):
 
 
 @accepted
-def both_branches(x):
+def branches(x):
     if x[0] > 0:
         y = x[1]
     elif x[1] > 0:
         y = 3
     else:
         y = -1.0
-    return y
-
-
-@accepted
-def leaving_branch(x):
-    s = 0.0
+    s = y
     for k in range(x.size):
         if x[k] < 0:
             continue
         else:
-            y = x[k]
-        s += y
-    return s
+            z = x[k]
+        s += 10 * z
+    for k in range(2):
+        if k:
+            z = x[k]
+            s += z
+        else:
+            z = 2 * x[k]
+            s -= z
+    if G == 3 and T2[1] > 1 or x[0]:
+        return s + x[1]
+    return s + x[2]
 
 
 @refused("Lambda")
 def lam(x):
     return (lambda z: z + 1)(x[0])
-
-
-@refused("Global")
-def glob(x):
-    if False:
-        global G
-    G2 = x[0]
-    return G2
-
-
-@refused("Try")
-def tryx(x):
-    try:
-        return x[0]
-    except ValueError:
-        return 0.0
-
-
-@accepted
-def divs(x):
-    a, b = int(x[0] * 2), 3
-    s = 0.0
-    for d in (-3, 2, 5):
-        s = 10 * s + (a // d) + (a % d) + a / d + (7 // d) + (-7) // d + -7 % d
-    return s
-
-
-@accepted
-def neg_pow(x):
-    return (-2.0) ** int(x[1]) + (-3) ** 2 + (-x[0]) ** 2 - x[0] ** 2
 
 
 @refused("2.0 ")
@@ -640,11 +491,6 @@ def int_int_pow(x):
 @refused("64 bits")
 def bigint(x):
     return x[0] + 2**70
-
-
-@accepted
-def bigint_u(x):
-    return x[0] + (2**63 - 1) // 2**62
 
 
 @accepted
@@ -665,13 +511,6 @@ def inx(x):
 
 
 @accepted
-def bools(x):
-    a = x[0] > 0
-    b = x[1] > 0
-    return (a and b) + 2 * (a or b) + 4 * (not a) + 8 * (a == b)
-
-
-@accepted
 def shadow(x):
     max = x[0]
     for k in range(x.size):
@@ -680,8 +519,8 @@ def shadow(x):
 
 
 @accepted
-def param_assign(x):
-    return assigns(x[0], x[1]) + x[0]
+def changed_parameters(x):
+    return assigns(x[0], x[1]) + x[0] + 10 * opt(x[0]) + 100 * opt(x[0], x[1])
 
 
 def assigns(a, b):
@@ -689,11 +528,6 @@ def assigns(a, b):
     if b > 0:
         b = a
     return a + 10 * b
-
-
-@accepted
-def param_branch_none(x):
-    return opt(x[0]) + opt(x[0], x[1])
 
 
 def opt(a, w=None):
@@ -714,13 +548,8 @@ def opt2(a, w=None):
 
 
 @accepted
-def wrapped_fn(x):
-    return wrapped(x)
-
-
-@accepted
-def recursion_known(x):
-    return rec(3) + x[0]
+def other_functions(x):
+    return wrapped(x) + rec(3) + CL(x)
 
 
 @refused("recursion")
@@ -742,31 +571,9 @@ def tuple_store(x):
     return t[0]
 
 
-@accepted
-def tuple_len(x):
-    return len((bump_loop(x), 5.0)) + x[0]
-
-
 @refused("truth of a tuple")
 def tuple_test(x):
     return (1.0 if (bump_loop(x), 5.0) else 2.0) + x[0]
-
-
-@accepted
-def none_call(x):
-    return (1.0 if bump_loop(x) is None else 2.0) + x[0]
-
-
-@accepted
-def np_inplace(x):
-    y = np.add(x, 1.0, x)
-    return x[0]
-
-
-@accepted
-def and_known_call(x):
-    y = x[0] > 0 and noisy(x)
-    return x[0] + (10.0 if y else 0.0)
 
 
 def noisy(x):
@@ -775,21 +582,8 @@ def noisy(x):
 
 
 @accepted
-def cond_mix(x):
-    c = 0
-    if (x[0] > 0 and noisy(x) and x[1] > 0) or not (x[2] > 0 or noisy(x)):
-        c = 1
-    return c + x[0]
-
-
-@accepted
 def slices(x):
     return x[int(bump(x)) * 0 : int(bump(x)) * 0 + 2].sum() + x[::2].sum() + x[-1]
-
-
-@refused("Ellipsis")
-def ellip(x):
-    return x[...].sum()
 
 
 @accepted
@@ -816,44 +610,10 @@ def for_target_sub(x):
 
 
 @accepted
-def if_same_names(x):
-    s = 0.0
-    for k in range(2):
-        if k:
-            z = x[k]
-            s += z
-        else:
-            z = 2 * x[k]
-            s -= z
-    return s
-
-
-@accepted
-def minmax(x):
-    return (
-        min(x[0], x[1])
-        + 10 * max(x[0], x[1], 2)
-        + abs(x[2])
-        + round(x[0])
-        + int(x[1])
-        + float(x[2])
-        + bool(x[0])
-    )
-
-
-@accepted
-def maths(x):
-    return math.sqrt(abs(x[0])) + math.floor(x[1]) + np.floor(x[2]) + math.pi
-
-
-@refused("None and a value")
-def cond_none_fn(x):
-    return 1.0 if none_or(x[0]) else 2.0
-
-
-@accepted
-def cond_none_proc(x):
-    return 1.0 if scale(x) else x[0]
+def functions(x):
+    s = min(x[0], x[1]) + 10 * max(x[0], x[1], 2) + abs(x[2]) + round(x[0])
+    s = s + int(x[1]) + float(x[2]) + bool(x[0])
+    return s + math.sqrt(abs(x[0])) + math.floor(x[1]) + np.floor(x[2]) + math.pi
 
 
 class Flag(NamedTuple):
@@ -894,18 +654,6 @@ def named_like_a_type(x):
     return x[0]
 
 
-@accepted
-def known_if(x):
-    if G == 3 and T2[1] > 1 or x[0]:
-        return x[1]
-    return x[2]
-
-
-@accepted
-def closure_like(x):
-    return CL(x)
-
-
 def mk(n):
     def inner(x):
         return x[0] * n
@@ -916,39 +664,66 @@ def mk(n):
 CL = mk(4.0)
 
 
-@accepted
-def range_neg(x):
-    s = 0.0
-    for k in range(3, -1, -1):
-        s = 10 * s + k
-    n = int(x[1])
-    for k in range(n, -3, -2):
-        s = 10 * s + k
-    return s
-
-
-@accepted
-def modify_bound(x):
-    n = 3
-    s = 0
-    for k in range(n):
-        n = 1
-        s += n + k
-    return s
-
-
 def both(p, q):
     return p, q
 
 
-@accepted
-def ret_param_stale(x):
-    a = x[0]
-    t = both(a, a)
-    a += 100.0
-    return t[0] + t[1]
+def signed(x):
+    if x > 1.0:
+        return 1.0
+    if x < -1.0:
+        y = -1.0
+        if x == -5.0:
+            return y - 1.0
+        return y
+    return x
 
 
 @accepted
-def twice_inline(x):
-    return two(x[0], two(x[1], 1.0), two(x[2]))
+def returns(x):
+    s = signed(x[0]) + 10.0 * signed(x[1]) + 100.0 * signed(x[2])
+    return s + 1e3 * first_above(x, 1.5) + 1e4 * first_above(x, 2.5)
+
+
+def first_above(x, bound):
+    for k in range(x.size):
+        if x[k] > bound:
+            return float(k)
+    return -1.0
+
+
+@accepted
+def substitutes(x):
+    y = np.zeros(4)
+    _portable.copy_into(x, y)
+    bounded = _portable.larger(_portable.smaller(x[0], 1.0), -1.0)
+    return bounded + _portable.chosen(x[1] > 0.0, y[2], y[3]) + _portable.inner(x, x)
+
+
+def steps(x, is_first):
+    """The parameter changes in the loop, and only there."""
+    total = 0.0
+    for j in range(x.size):
+        total += x[j] if is_first else 10.0 * x[j]
+        is_first = False
+    return total
+
+
+@accepted
+def parameter_changed_in_a_loop(x):
+    return steps(x, x[0] > 0.0)
+
+
+@accepted
+def names_clash(x):
+    y = 1.0
+    for _ in range(3):
+        y += scaled_sum(x, y)
+    return y
+
+
+def scaled_sum(y, x):
+    total = 0.0
+    for k in range(y.size):
+        total += y[k] * x
+    return total
