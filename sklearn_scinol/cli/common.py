@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import sys
 from contextlib import closing
 from functools import partial
@@ -76,7 +77,12 @@ def add_reading(parser):
         default="auto",
         help="of all files; auto goes by their names (default: %(default)s)",
     )
-    add("--delimiter", metavar="CHARACTER", help="between the values of a CSV file")
+    add(
+        "--delimiter",
+        type=lambda text: text.replace(r"\t", "\t"),
+        metavar="CHARACTER",
+        help=r"between the values of a CSV file, such as '\t'",
+    )
     add("--encoding", metavar="NAME", help="of text, such as latin-1 (default: utf-8)")
     for name, what in (
         ("missing", "a column of the model, or of the first file, that a file lacks"),
@@ -424,7 +430,7 @@ def advise(message, arguments):
     message = CLASSES.sub("Leave such rows out, or learn anew with --classes.", message)
     message = DROPPED.sub(r"\1: learn anew with --kind \2=drop", message)
     message = COLUMNS.sub("", message)
-    if NO_COLUMN.match(message):
+    if NO_COLUMN.match(message) and ": pass " not in message:
         remedy = "pass missing_columns='ignore' to take it as missing"
         message = f"{message.rstrip('.')}: {remedy}."
     return message
@@ -443,6 +449,8 @@ def in_options(message):
     message = message.replace(
         "sklearn_scinol.compile(estimator, X, y)", "`sklearn-scinol compile`"
     )
+    message = re.sub("^column_types: ", "--column-type or --kind: ", message)
+    message = message.replace(", 'libsvm')", ")")  # whose features have no names
     message = MAX_MODEL.sub("load it in Python with \\1", message)
     message = CLASSES.sub("Name all labels with --classes, or leave it out.", message)
     message = DROPPED.sub(r"\1: pass --kind \2=drop", message)
@@ -452,4 +460,4 @@ def in_options(message):
 
 def _option(found):
     before, name, value = found.groups()
-    return f"{before}{OPTIONS[name]}" + ("" if value is None else f" {value}")
+    return f"{before}{OPTIONS[name]}" + (f" {shlex.quote(value)}" if value else "")

@@ -64,8 +64,16 @@ def _check_are_columns(given, names, file, prefix=""):
         columns = "column" if len(missing) == 1 else "columns"
         raise ValueError(
             f"{prefix}{file} has no {columns} {quote(', '.join(map(repr, missing)))} "
-            f"(columns: {quote(str(names)[1:-1])})."
+            f"(columns: {quote(str(names)[1:-1])}){_remedy_for_names(names)}."
         )
+
+
+def _remedy_for_names(names):
+    """Return advice if names look like those of a file that was read wrongly."""
+    if names and names[0].startswith("{"):
+        return ": pass file_format='json'"
+    delimiters = [each for each in ";\t|" if len(names) == 1 and each in names[0]]
+    return f": pass delimiter={delimiters[0]!r}" if delimiters else ""
 
 
 def check_names(expected, names, chosen, known, first, file):

@@ -51,6 +51,16 @@ MAX_QUOTED = 2**20
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
+#: Beginnings of files of gzip, bzip2, xz, Zstandard, LZ4 and ZIP.
+COMPRESSED = (
+    b"\x1f\x8b",
+    b"BZh",
+    b"\xfd7zXZ",
+    b"\x28\xb5\x2f\xfd",
+    b"\x04\x22\x4d\x18",
+    b"PK\x03\x04",
+)
+
 LINE_ENDS = b"\n", b"\r"
 
 ENCODING = "encoding=, such as 'latin-1'"
@@ -123,6 +133,12 @@ class TextFormat(ABC):
             first = first.removeprefix(BYTE_ORDER_MARK)
             if not first or first.isspace():
                 raise ReadError(f"{file} is empty.", file)
+            if first.startswith(COMPRESSED):
+                raise ReadError(
+                    f"{file} is compressed: decompress it, or give the file a name "
+                    "that tells, such as rows.csv.gz.",
+                    file,
+                )
             if b"\0" in first.partition(b"\n")[0]:
                 raise not_text(file, self.encoding, "utf-16")
             names, first = self.start(file, first)

@@ -1,6 +1,7 @@
 """The command line: what it learns and prints, and a sentence for all that is wrong."""
 
 import csv
+import gzip
 import json
 import logging
 import os
@@ -876,6 +877,11 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
         ("x,y\n1,a\n2,b\n", ["--interactions", "x,z"], "interactions has 'z'"),
         ("x,y\n1,a\n2,b\n", ["--weight", "w"], "--weight w: .* has no column 'w'"),
         ("x,y\n1,a\n", ["--column-type", "x=red"], "'red' is not a type"),
+        ("x,y\n1,a\n", ["--column-type", "z=string"], "^--column-type or --kind: data"),
+        ("x;y\n1;a\n", [], "no column 'y' .*: pass --delimiter ';'"),
+        ("x\ty\n1\ta\n", [], r"no column 'y' .*: pass --delimiter '\\t'"),
+        ('{"x": 1, "y": "a"}\n', [], "no column 'y' .*: pass --file-format json"),
+        (gzip.compress(b"x,y\n"), [], "data.csv is compressed: decompress it, or give"),
         ("x,y\n1,a\n", ["--resume", "missing.skops"], "missing.skops: No such file"),
         ("x,y\n1,a\n", ["--model", "no/m.skops"], "There is no folder"),
         ("x,y\n1,a\n", ["--model", "."], "is not a regular file"),
@@ -951,6 +957,20 @@ def test_bad_models(fails, run, model):
     refuses("has not learned anything")
     Path("bad.skops").unlink()
     refuses("bad.skops: No such file or directory.")
+
+
+def test_other_columns_than_learned(works, fails, model):
+    Path("other.csv").write_text("length,town,zip,w\n1,oslo,2,3\n")
+    options = "--model", "m.skops"
+    fails("predict", "other.csv", *options, words="has no column 'city'")
+    Path("other.csv").write_text("length\tcity\n1\toslo\n")
+    words = r"\): pass --delimiter '\\t'.$"
+    fails("predict", "other.csv", *options, words=words)
+    options += "--missing-columns", "ignore"
+    works("predict", "other.csv", *options, "--delimiter", r"\t")
+    Path("other.csv").rename("other")
+    words = r"pass --file-format, one of \('csv', 'parquet', 'arrow', 'json'\)\."
+    fails("predict", "other", *options, words=words)
 
 
 def test_no_probabilities(fails):
