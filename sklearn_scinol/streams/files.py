@@ -56,8 +56,8 @@ def find_files(path):
     elif os.path.exists(name):  # it may look like a pattern
         if not os.path.isfile(name):
             raise ReadError(
-                f"{name} is a pipe or a device, which is read only once: write its rows "
-                "to a file, or pass them to the command line on standard input (-).",
+                f"{name} is a pipe or a device, which is read once: write its rows to "
+                "a file, or pass them to the command line on standard input (-).",
                 name,
             )
         return [Path(name)]
