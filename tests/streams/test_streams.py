@@ -7,16 +7,15 @@ import errno
 import gc
 import gzip
 import io
-import itertools
 import json
 import lzma
 import os
+import queue
 import re
 import subprocess
 import sys
 import textwrap
 import threading
-import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -253,20 +252,16 @@ def test_libsvm(ending, zero_based, tmp_path, small_blocks):
 # Pipes.
 
 
-class SlowPipe:
-    """Gives bytes piece by piece, and makes a pause after each."""
+class Pausing(queue.Queue):
+    """Has a pause after each item."""
 
-    def __init__(self, content, n_pieces):
-        ends = np.linspace(0, len(content), n_pieces + 1).astype(int)
-        pieces = [content[a:b] for a, b in itertools.pairwise(ends)]
-        self.pieces = itertools.chain(pieces, itertools.repeat(b""))
-        self.has_begun = False
+    is_pause = True
 
-    def read(self, size):
-        if self.has_begun:
-            time.sleep(4 * pipes.MAX_WAIT)
-        self.has_begun = True
-        return next(self.pieces)
+    def get(self, timeout):
+        self.is_pause = not self.is_pause
+        if self.is_pause:
+            raise queue.Empty
+        return super().get()
 
 
 def test_a_pause_ends_a_block():
@@ -289,7 +284,7 @@ def test_pipes_are_read_while_they_are_written(
     tmp_path, monkeypatch, file_format, options
 ):
     """The same rows as those of a file, those before each pause at once."""
-    monkeypatch.setattr(pipes, "MAX_WAIT", 0.02)
+    monkeypatch.setattr(pipes, "Queue", Pausing)
     rows = [(i, chr(0xE9) * i, i / 2) for i in range(40)]
     lines = {
         "csv": ["x,z,y", *(f'{x},"{z}\n",{y}' for x, z, y in rows)],
@@ -300,7 +295,8 @@ def test_pipes_are_read_while_they_are_written(
     whole = read_table(
         write_text(tmp_path / "rows", content), file_format=file_format, **options
     )
-    pipe = pipes.Pipe("-", "standard input", SlowPipe(content, 5))
+    monkeypatch.setattr(pipes, "PIECE_BYTES", len(content) // 5 + 1)
+    pipe = pipes.Pipe("-", "standard input", io.BytesIO(content))
     stream = read_table(pipe, file_format=file_format, **options)
     assert stream.files == ["standard input"]
     ((X, y),) = whole
