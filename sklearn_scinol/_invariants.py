@@ -13,6 +13,7 @@ from functools import cache, partial
 from inspect import unwrap
 from itertools import pairwise
 from types import CodeType, MethodType
+from typing import get_args, get_origin, get_type_hints
 
 import numpy as np
 from scipy import sparse
@@ -172,15 +173,19 @@ def is_count(value, minimum=0):
 def parameters(name, values, minimum, maximum):
     """Yield that parameters in a NamedTuple are numbers of the types of their defaults.
 
-    Parameters of this package are in a range.
+    Parameters of this package are in a range, and where their annotation has another
+    type beside float, they may be of that type, with a number for each output.
     """
-    if not is_native(type(values)):
+    hints = {}
+    if is_native(type(values)):
+        hints = get_type_hints(type(values))
+    else:
         minimum, maximum = -np.inf, np.inf
     for field, value in zip(values._fields, values, strict=True):
         default = values._field_defaults.get(field, 0.0)
         kind = type(default) if isinstance(default, int) else float
-        by_output = isinstance(value, (tuple, np.ndarray))
-        numbers = [*value] if by_output else [value]
+        lists = [get_origin(each) or each for each in get_args(hints.get(field))[1:]]
+        numbers = [*value] if type(value) in lists else [value]
         are_of_type = all(is_number(each, kind) for each in numbers)
         yield f"{field} of {name} is of type {kind.__name__}", are_of_type
         are_in_range = all(minimum <= each <= maximum for each in numbers)

@@ -130,7 +130,7 @@ class Quantile(NamedTuple):
     The quantile may be an array with a number for each output.
     """
 
-    quantile: float = 0.5
+    quantile: float | np.ndarray = 0.5
 
     is_classification = False
     joint = False

@@ -38,6 +38,16 @@ CHANGES = {
     "classes": ("scinol2", "classes_", lambda a: a[:2]),
     "parameter": ("scinol2", "max_iter", lambda _: -1),
     "learner": ("scinol2", "_model.learner", lambda a: a._replace(initial_wealth="1")),
+    "learner-in-itself": (
+        "adaftrl-orabona_pal",
+        "_model.learner",
+        lambda a: a._replace(radius=a),
+    ),
+    "learner-of-outputs": (
+        "adaftrl-orabona_pal",
+        "_model.learner",
+        lambda a: a._replace(radius=(1.0, 1.0, 1.0)),
+    ),
     "moments": ("scinol2", "_model.features.moments", first_row),
     "units-cut": ("scinol2", "_model.features.units.seen", first_row),
     "units": ("scinol2", "_model.features.units.exponents", np.int64),
