@@ -440,8 +440,9 @@ class KernelModel(OnlineModel):
         if self.projection is not None:
             k = k @ self.projection
             squares = (k * k).sum(axis=1)
-        elif self.kernel is None:  # unknown, count as 0
-            squares = np.zeros(Z.shape[0])
+        elif self.kernel is None:  # on the diagonal; of new rows unknown, count as 0
+            own = Z[:, self.n_rows : self.n_rows + 1]
+            squares = (own + self.fit_intercept).sum(axis=1)
         else:
             squares = self.kernel.diagonal(Z) + self.fit_intercept
         return np.maximum(squares, 0.0)[:, np.newaxis]

@@ -764,6 +764,20 @@ def test_precomputed(case, engine):
 
 
 @representatives
+def test_precomputed_rows_are_predicted_as_charged(case, engine):
+    """The next row has its norm in its own column; the one after the last has none."""
+    X, y = stream(case)
+    K = gram(X)
+    made = make(case, kernel="precomputed", average=False)
+    for row in range(len(y)):
+        rows, before = slice(row, row + 1), copy.deepcopy(made)
+        expected = case.charged(before, K[rows], y[rows])
+        if row > 0:
+            assert_close(case.decision(made, K[rows]), expected, 1e-12)
+        case.partial_fit(made, K[rows], y[rows])
+
+
+@representatives
 def test_too_many_precomputed_rows(case, engine):
     X, y = stream(case)
     K = gram(X)

@@ -175,8 +175,7 @@ def test_no_bound_with_late_labels(name, engine):
     served = model._serve(kind.rows()[6:12])[1]
     in_order = copy.deepcopy(model)
     learn(kind, in_order, slice(6, 7), served=served[:1])
-    # A row of a kernel matrix does not tell its own norm before it is learned.
-    assert (why_no_bound(in_order) is None) == (name != "kernel-precomputed")
+    assert not why_no_bound(in_order)
     learn(kind, model, slice(12, 30))
     assert not why_no_bound(model)
     learn(kind, model, slice(6, 12), served=served)
