@@ -145,10 +145,11 @@ def best_comparator(
 
     Notes
     -----
-    L-BFGS minimises smooth losses, in orthogonal combinations of the features if there
-    are at most 20 million values. Losses with kinks become a linear program, which
-    HiGHS solves, with a polyhedron in place of a ball. The gap is the duality gap of
-    Fenchel's dual problem.
+    Newton steps in a trust region minimise smooth losses, in orthogonal combinations of
+    the features if there are at most 20 million values, with a logarithmic barrier in
+    place of a ball. Losses with kinks become a linear program, which HiGHS solves, with
+    a polyhedron in place of a ball. The gap is the duality gap of Fenchel's dual
+    problem.
 
     Examples
     --------

@@ -16,11 +16,16 @@ import numpy as np
 from scipy import linalg, sparse
 from scipy.optimize import linprog, minimize
 
+from .._portable import TINY
+
 # Largest number of entries of rows whose columns are made orthogonal.
 MAX_ENTRIES = 20_000_000
 
-# Largest number of steps of L-BFGS.
-MAX_STEPS = 3000
+# Largest number of Newton steps for one barrier, and number of barriers.
+MAX_STEPS, N_BARRIERS = 300, 5
+
+# Largest number of weights whose Hessian is stored, and not only multiplied by steps.
+MAX_DENSE = 200
 
 # Largest norm, relative to that of the weights found, of the weights that the lower
 # bound holds for; in a ball all if it is tight.
@@ -66,7 +71,7 @@ class Coordinates:
 
     def __init__(self, X, sample_weight, fit_intercept, radius, size):
         self.fit_intercept, self.in_ball = fit_intercept, radius < np.inf
-        radius *= 1.0 - ROUNDING
+        self.size, radius = size, radius * (1.0 - ROUNDING)
         self.mean = np.zeros(X.shape[1])
         n, centred = X.shape[0], fit_intercept and not self.in_ball
         if sparse.issparse(X):
@@ -120,12 +125,18 @@ class Coordinates:
         return min(found)
 
     def orthogonal(self, c):
-        """Return rows, if they are few, in orthogonal columns, and their basis."""
-        if np.prod(self.Z.shape) > MAX_ENTRIES:
-            return self.Z, sparse.eye_array(self.Z.shape[1])
+        """Return rows, if they are few, in other columns, and their basis.
+
+        The mean square of predictions, in units of their size, and the squared norm in
+        units of the radius sum to that of the weights.
+        """
+        n, d = self.Z.shape
+        if (n + d) * d > MAX_ENTRIES:
+            return self.Z, sparse.eye_array(d)
         Z = self.Z.toarray() if sparse.issparse(self.Z) else self.Z
-        _, s, directions = linalg.svd(np.sqrt(c) * Z, full_matrices=False)
-        kept = s > ROUNDING * len(Z) * s[0]
+        both = np.vstack([np.sqrt(c / c.sum()) / self.size * Z, np.diag(self.share)])
+        _, s, directions = linalg.svd(both, full_matrices=False)
+        kept = s > ROUNDING * n * s[0]
         basis = directions[kept].T / s[kept]
         return Z @ basis, basis
 
@@ -216,53 +227,86 @@ class Problem:
     # Smooth losses.
 
     def _descend(self, tol):
-        """Minimise the loss; a tangent at the minimum gives the lower bound."""
+        """Minimise the loss by Newton steps; a tangent gives the lower bound.
+
+        A ball adds a barrier: minus the logarithm of the room inside, times a factor
+        that falls to next to nothing.
+        """
+        shape, last = (self.shape[0], -1), 0.01 * tol
         Z, basis = self.columns.orthogonal(self.c)
-        in_ball, share = self.columns.in_ball, self.columns.share
+        ball = sparse.diags_array(self.columns.share) @ basis
 
-        def weights(u):
-            """Map all weights to weights in the ball: those of norm r to sin(r)."""
-            r = self.columns.norms(u @ basis.T) if in_ball else 0.0
-            return u * np.sinc(r / np.pi), np.maximum(r, 1e-8)
+        def in_ball(u):
+            """Return weights in units of the radius, and how far inside they are."""
+            w = u @ ball.T
+            return w, 1.0 - (w * w).sum(axis=1, keepdims=True)
 
-        def value_and_gradient(x):
-            u = x.reshape(self.shape[0], -1)
-            v, r = weights(u)
-            P = Z @ v.T
+        def value_and_gradient(x, factor):
+            u = x.reshape(shape)
+            P, (w, room) = Z @ u.T, in_ball(u)
+            if not (room > 0.0).all():
+                return np.inf, x
             gradient = (self.c * self._slopes(P)).T @ Z
-            if in_ball:
-                along = (u * gradient).sum(axis=1, keepdims=True)
-                bend = along * (np.cos(r) - np.sinc(r / np.pi)) / r**2
-                gradient = np.sinc(r / np.pi) * gradient
-                gradient += bend * (u @ basis.T * share**2 @ basis)
-            return self._total(P), gradient.ravel()
+            gradient += 2.0 * factor / room * (w @ ball)
+            return self._total(P) - factor * np.log(room).sum(), gradient.ravel()
 
-        def stop_near_zero(intermediate_result):
-            if intermediate_result.fun <= 0.1 * tol:  # next to the infimum
-                raise StopIteration
+        def hessian_times(x, direction, factor):
+            u, step = x.reshape(shape), direction.reshape(shape)
+            (w, room), change = in_ball(u), step @ ball.T
+            along = 2.0 * (w * change).sum(axis=1, keepdims=True) / room
+            product = (self.c * self._slope_changes(Z @ u.T, Z @ step.T)).T @ Z
+            product += 2.0 * factor / room * ((change + along * w) @ ball)
+            return product.ravel()
 
-        start = np.zeros(self.shape[0] * Z.shape[1])
-        steps = {"maxiter": MAX_STEPS, "maxfun": 2 * MAX_STEPS}
-        found = minimize(
-            value_and_gradient,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            callback=stop_near_zero,
-            options={"ftol": 0.0, "gtol": 1e-3 * tol, **steps},
-        )
-        u, _ = weights(found.x.reshape(self.shape[0], -1))
-        P = Z @ u.T
+        def hessian(x, factor):
+            return np.array([hessian_times(x, each, factor) for each in np.eye(x.size)])
+
+        x = np.zeros(self.shape[0] * Z.shape[1])
+        method = {"method": "trust-ncg", "hessp": hessian_times}
+        if x.size <= MAX_DENSE:
+            method = {"method": "trust-exact", "hess": hessian}
+        is_limited = self.columns.in_ball
+        for factor in np.geomspace(1.0, last, N_BARRIERS) if is_limited else [0.0]:
+            x = minimize(
+                value_and_gradient,
+                x,
+                (factor,),
+                jac=True,
+                options={"gtol": 0.1 * max(factor, last), "maxiter": MAX_STEPS},
+                **method,
+            ).x
+        u = x.reshape(shape)
+        if self.loss.joint and not is_limited:
+            u = u - u.mean(axis=0)  # which changes no loss
+        P, (w, room) = Z @ u.T, in_ball(u)
         slopes = self.c * self._slopes(P)
-        v, left = u @ basis.T, REACH * np.linalg.norm(slopes.T @ Z) * np.linalg.norm(u)
-        left = min(left, self.columns.reach(slopes.T @ self.Z, v))
-        return v, self._total(P) - (slopes * P).sum() - left
+        pull, norms = slopes.T @ Z, np.linalg.norm(w, axis=1)
+        far = REACH * np.linalg.norm(u) + is_limited
+        # The sphere holds the weights against the slopes, but for a rest. Its force is
+        # that of the barrier or, more precise next to it, the pull along the weights.
+        along = -(pull * u).sum(axis=1) / np.maximum(norms**2, TINY)
+        left = [
+            np.abs(force) * norms
+            + far * np.linalg.norm(pull + force[:, np.newaxis] * (w @ ball), axis=1)
+            for force in (2.0 * factor / room[:, 0], along)
+        ]
+        bound = self._total(P) - (slopes * P).sum() - np.min(left, axis=0).sum()
+        return u @ basis.T, bound
 
     def _slopes(self, P):
         if not self.loss.joint:
             return self.loss.gradient(self.y, P)
         is_class = self.y[:, np.newaxis] == np.arange(P.shape[1])
         return np.exp(self.loss.log_probabilities(P)) - is_class
+
+    def _slope_changes(self, P, changes):
+        """Return how fast the slopes change as predictions do."""
+        if self.loss.joint:
+            p = np.exp(self.loss.log_probabilities(P))
+            return p * (changes - (p * changes).sum(axis=1, keepdims=True))
+        slopes = self.loss.gradient(self.y, P)
+        is_curved = np.abs(slopes) < self.loss.lipschitz
+        return is_curved * self.loss.stiffness(self.y, P, slopes) * changes
 
 
 def ball_constraints(share, n):

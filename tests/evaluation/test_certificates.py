@@ -168,6 +168,23 @@ def test_balls_and_huge_units(loss, radius):
     assert best.gap <= 2e-6 * of_zero(X, y, loss)
 
 
+@every_loss
+def test_balls_and_hostile_data(loss):
+    """Heavy tails, all units, features that nearly or exactly repeat others, zeros."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_t(1.5, size=(40, 6)) * 10.0 ** rng.integers(-6, 7, size=6)
+        X[rng.random(X.shape) < 0.3] = 0.0
+        X[:, 1] = -1e-3 * X[:, 0]
+        X[:, 2] = 1e3 + 1e-6 * rng.normal(size=40)
+        y = linear(X / np.abs(X).max(axis=0), rng.normal(size=6)) + rng.normal(size=40)
+        y = y * 10.0 ** rng.integers(-3, 4) if loss in REGRESSION else y > np.median(y)
+        radius = 10.0 ** rng.integers(-6, 4)
+        best = best_comparator(X, y, loss=loss, radius=radius)
+        assert np.linalg.norm([*best.coef[0], *best.intercept]) <= radius
+        assert best.gap <= 2e-6 * of_zero(X, y, loss)
+
+
 @pytest.mark.parametrize(
     ("loss", "radius"),
     [(loss, None) for loss in LOSS_NAMES] + [("log_loss", 0.5), ("huber", 0.5)],
