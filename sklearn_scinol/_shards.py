@@ -6,7 +6,10 @@ from pickle import PicklingError
 import numpy as np
 from joblib import hash as hash_of
 
-START_IS_NEWER = "start has seen more rows than a model derived from it."
+START_IS_NEWER = (
+    "start has learned rows that a model derived from it has not: pass it as it was "
+    "when it was copied."
+)
 
 # Parameters that do not change what is learned.
 IGNORED_PARAMETERS = {"memory", "n_jobs", "random_state", "verbose"}

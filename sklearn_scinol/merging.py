@@ -26,7 +26,10 @@ def merge_models(
         and with the same parameters. They stay as they are.
     start : estimator, default=None
         The model that all of them are copies of, as it was when it was copied: its rows
-        count once. Copies of a model that had learned rows need it.
+        count once. Copies of a model that had learned rows need it. A `start` that has
+        learned rows since then would be subtracted wrongly. It is refused if it has
+        more rows than a model, or if its `loss_curve_` is not how that of a model
+        begins; this cannot be told of transformers, nor after 1,000 calls.
 
     Returns
     -------

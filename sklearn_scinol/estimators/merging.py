@@ -18,6 +18,14 @@ class MergingMixin:
         estimator._model = self._model.with_columns(placement)
         return estimator
 
+    def _continues(self, start):
+        """Return False if `loss_curve_` tells that this is no continuation."""
+        curve = self.loss_curve_
+        is_whole = len(curve) < self._max_curve and not self._schedule.warm_start
+        if start is None or not is_whole:  # cut off, or begun anew by `fit`
+            return True
+        return curve[: len(start.loss_curve_)] == start.loss_curve_
+
     def _merged(self, others, start, placements=None):
         """Return an estimator that has learned the rows of this one and of others.
 
@@ -33,7 +41,7 @@ class MergingMixin:
         )
         start_model = models[0].fresh() if start is None else models.pop()
         n_rows = np.array([model.t - start_model.t for model in models], dtype=float)
-        if (n_rows < 0).any():
+        if (n_rows < 0).any() or not all(each._continues(start) for each in members):
             raise ValueError(START_IS_NEWER)
         if not others:
             return deepcopy(self)

@@ -1,6 +1,7 @@
 """Models that learned different parts of a stream, merged."""
 
 from copy import deepcopy
+from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -32,6 +33,8 @@ from sklearn_scinol import (
     merge_models,
 )
 from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineScaler
 
 CONTAINERS = [np.array, sparse.csr_array]
 AS_GIVEN = {"center": False, "scale": False, "standardize_target": False}
@@ -446,8 +449,36 @@ def test_refused():
     other = ScInOLClassifier().partial_fit(sparse.csr_array(X), y, classes=[0, 1])
     refused(ValueError, "with centred rows cannot be merged", other)
     later = deepcopy(model).partial_fit(X, y)
-    refused(ValueError, "start has seen more rows", start=later)
+    refused(ValueError, "start has learned rows that a model", start=later)
     merge_models([model, later], start=model)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(ScInOLClassifier, "hinge"),
+        HedgeClassifier,
+        partial(make_online_pipeline, OnlineScaler(), ScInOLClassifier()),
+    ],
+    ids=["linear", "mixture", "pipeline"],
+)
+def test_start_that_went_on_learning(make):
+    """Its copies have learned more rows, but others."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 2
+    start = make().partial_fit(X[:10], y[:10], classes=[0, 1])
+    models = [deepcopy(start) for _ in range(2)]
+    kept = deepcopy(start)
+    models[0].partial_fit(X[10:30], y[10:30])
+    for i in range(30, 50):
+        models[1].partial_fit(X[i : i + 1], y[i : i + 1])
+    start.partial_fit(X[50:], y[50:])
+    with pytest.raises(ValueError, match="start has learned rows that a model derived"):
+        merge_models(models, start=start)
+    assert merge_models(models, start=kept).n_samples_seen_ == 50
+    with_same_rows = deepcopy(kept).partial_fit(X[10:30], y[10:30])
+    later = deepcopy(with_same_rows).partial_fit(X[30:], y[30:])
+    merge_models([with_same_rows, later], start=models[0])
 
 
 def test_precomputed_kernels_are_refused():
