@@ -25,7 +25,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.losses import Quantile
-from sklearn_scinol.models.session import Session
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
 
