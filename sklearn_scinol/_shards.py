@@ -6,9 +6,10 @@ from pickle import PicklingError
 import numpy as np
 from joblib import hash as hash_of
 
-START_IS_NEWER = (
-    "start has learned rows that a model derived from it has not: pass it as it was "
-    "when it was copied."
+START_DIFFERS = (
+    "A model is not a copy of `start` as it is now: pass the model that all of them "
+    "are copies of, as it was when it was copied, or no `start` if they began on their "
+    "own."
 )
 
 # Parameters that do not change what is learned.
@@ -54,10 +55,7 @@ def merge(members, start=None):
     for member in members:
         known = set().union(*_origins_of_steps(member))
         if known and not origins_of(start) <= known:
-            raise ValueError(
-                "A model is not a copy of `start`: pass the model that all of them "
-                "are copies of, or no `start` if they began on their own."
-            )
+            raise ValueError(START_DIFFERS)
     origins = [origins_of(member) - origins_of(start) for member in members]
     if len(set().union(*origins)) < sum(map(len, origins)):
         raise ValueError(

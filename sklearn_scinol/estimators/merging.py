@@ -5,7 +5,7 @@ from copy import copy, deepcopy
 import numpy as np
 from sklearn.base import clone
 
-from .._shards import START_IS_NEWER, Origins, Shards, origins_of
+from .._shards import START_DIFFERS, Origins, Shards, origins_of
 from ..models.model import align_columns
 
 
@@ -42,7 +42,7 @@ class MergingMixin:
         start_model = models[0].fresh() if start is None else models.pop()
         n_rows = np.array([model.t - start_model.t for model in models], dtype=float)
         if (n_rows < 0).any() or not all(each._continues(start) for each in members):
-            raise ValueError(START_IS_NEWER)
+            raise ValueError(START_DIFFERS)
         if not others:
             return deepcopy(self)
         shares = n_rows if n_rows.any() else np.ones(len(models))

@@ -19,7 +19,7 @@ from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
 from .._optional import import_optional
 from .._rollback import rollback_on_error
-from .._shards import START_IS_NEWER, Origins, Shards, origins_of
+from .._shards import START_DIFFERS, Origins, Shards, origins_of
 from .._state import Part, checkpoint
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import NamedChunk, add_advice, check_not_masked, without_names
@@ -361,7 +361,7 @@ class StreamTransformer(
         shards = Shards(members, fresh if start is None else start, shares)
         n_rows = shards.map(lambda each: each.n_samples_seen_)
         if min(n_rows) < n_rows.start:
-            raise ValueError(START_IS_NEWER)
+            raise ValueError(START_DIFFERS)
         merged.n_samples_seen_ = int(n_rows.sum())
         merged._origins = Origins(set().union(*map(origins_of, members)))
         engine = get_engine(current_engine())

@@ -507,7 +507,7 @@ def test_refused_transformers():
     refused(ValueError, "n_samples differs", other, OnlineBinner(7).partial_fit(X))
     refused(ValueError, "same features", scaler, OnlineScaler().partial_fit([[1.0]]))
     later = deepcopy(scaler).partial_fit(X)
-    refused(ValueError, "start has seen more", scaler, scaler, start=later)
+    refused(ValueError, "A model is not a copy of `start`", scaler, scaler, start=later)
     standard = StandardScaler().fit(X)
     refused(TypeError, "StandardScaler cannot be merged: only", standard, standard)
 
