@@ -8,7 +8,9 @@ from types import FunctionType
 
 import numba
 import numpy as np
+from numba.core import types
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.errors import NumbaError
 from numba.extending import register_jitable
 
 from ... import _portable
@@ -19,7 +21,6 @@ from .disk_cache import Cache
 from .flat_cache import Description, described
 from .flattening import Flattener, flatten, getter, named, parsed, shape, structure
 from .sharing import ClaimedElsewhere, compiling
-from .unowned import without_owner
 
 # Numba's passes for what flat functions do not have: closures, overloads to inline,
 # branches that are never taken, array expressions. Theirs are variables of one type, so
@@ -32,8 +33,48 @@ UNNEEDED = {
 }
 
 
+class KnownTypes:
+    """Numba's typing context, which finds the type of an operation once a function."""
+
+    def __init__(self, context):
+        self._context = context
+        self._found = {}
+
+    def __getattr__(self, name):
+        return getattr(self._context, name)
+
+    def resolve_function_type(self, function, arguments, keywords):
+        find = self._context.resolve_function_type
+        if keywords or not isinstance(function, types.Function):
+            return find(function, arguments, keywords)
+        key = function, tuple(arguments)
+        if key not in self._found:
+            self._found[key] = find(function, arguments, keywords)
+        return self._found[key]
+
+
 class FlatCompiler(CompilerBase):
-    """Numba's compiler, without passes that flat functions do not need."""
+    """Numba's compiler, without what flat functions do not need.
+
+    Compiled code counts the uses of an array up and down again wherever the array is
+    sliced, by operations that cost as much as ten others. Only loops that make arrays
+    need that, with all functions that they call: callers hold all others meanwhile.
+    """
+
+    def __init__(self, context, *arguments):
+        super().__init__(KnownTypes(context), *arguments)
+        self._arguments = context, *arguments
+
+    def compile_extra(self, function):
+        try:
+            return super().compile_extra(function)
+        except NumbaError:  # perhaps since uses are not counted
+            if self.state.flags.nrt or self.state.flags.no_cpython_wrapper:
+                raise
+        *others, flags, of_locals = self._arguments
+        counting = flags.copy()
+        counting.nrt = True
+        return FlatCompiler(*others, counting, of_locals).compile_extra(function)
 
     def define_pipelines(self):
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
@@ -45,13 +86,13 @@ class FlatCompiler(CompilerBase):
 
 # For code whose operations must keep their order.
 STRICT = {"error_model": "numpy", "fastmath": False, "pipeline_class": FlatCompiler}
+STRICT |= {"no_cfunc_wrapper": True}
 
 # All flags of "fast math" except those that exclude NaN and infinity.
 OPTIONS = STRICT | {"fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 
-# Functions that a loop calls become part of it at last. Otherwise references to each
-# array that goes in are counted up and down again, which takes as long as a short row.
-INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "forceinline": True}
+# Functions that a loop calls become part of it at last.
+INNER = {"no_cpython_wrapper": True, "forceinline": True}
 
 #: Descriptions of compiled functions that loops call, by these functions.
 descriptions: dict = {}
@@ -74,7 +115,7 @@ class Loop:
 
     def __init__(self, function, options):
         self._function = function
-        self._options = {"nogil": True, **options}
+        self._options = {"nogil": True, "_nrt": False, **options}
         self._entries = {}
         self._get_leaves = None
         self.dispatcher = None
@@ -203,8 +244,7 @@ def flat_function(function, values, is_strict, takes_all=False):
     """
     apart = partial(part, is_strict=is_strict)
     flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, apart)
-    view = None if takes_all else without_owner
-    source, names, arguments = flatten(function, values, flattener, view)
+    source, names, arguments = flatten(function, values, flattener, takes_all)
     digest = hashlib.sha256(source.encode())
     read = {name: described(value) for name, value in flattener.read.items()}
     for name, value in sorted(names.items()):

@@ -242,7 +242,7 @@ def mix(kind, predictions, weights):
     _, n, n_outputs = predictions.shape
     n_sums = 2 * n_outputs if kind == "log_odds" else n_outputs
     mean = np.empty((n, n_outputs))
-    room = np.empty((n_sums, n)), np.empty(n)
+    room = np.empty((n_sums, n)), np.empty(n), np.empty(n_outputs)
     return _LOOPS[kind], (predictions, weights, room, mean), mean
 
 
@@ -251,7 +251,7 @@ def mix(kind, predictions, weights):
 
 @strict
 def mean_of_predictions(predictions, weights, room, mean):
-    sums, w = room
+    sums, w, _ = room
     sums[:] = 0.0
     for e in range(predictions.shape[0]):
         for k in range(predictions.shape[2]):
@@ -265,7 +265,7 @@ def mean_of_predictions(predictions, weights, room, mean):
 
 @strict
 def mean_of_odds(predictions, weights, room, mean):
-    sums, w = room
+    sums, w, _ = room
     sums[:] = 0.0
     for e in range(predictions.shape[0]):
         for k in range(predictions.shape[2]):
@@ -283,8 +283,7 @@ def mean_of_odds(predictions, weights, room, mean):
 @strict
 def mean_of_softmax(predictions, weights, room, mean):
     n_outputs = predictions.shape[2]
-    share = np.empty(n_outputs)
-    sums, w = room
+    sums, w, share = room
     sums[:] = 0.0
     for e in range(predictions.shape[0]):
         weights_of(e, 0, weights, w)

@@ -11,24 +11,20 @@ import ast
 
 from .flattener import Flattener
 from .source import parsed, walk
-from .unneeded import passed_on, without_unread
-from .values import Known, getter, load_name, named, names_of, shape, structure
+from .unneeded import without_unread
+from .values import getter, named, names_of, shape, structure
 
 
-def flatten(function, values, flattener, view=None):
+def flatten(function, values, flattener, takes_all=False):
     """Flatten a function whose arguments stand for `values`.
 
-    With a `view`, it takes the parts of the arguments that it reads, and works on views
-    of arrays of which it uses more than entries; else it takes all parts. Returns the
+    It takes the parts of the arguments that it reads, or all of them. Returns the
     source, global names in it, and the names of the parts of arguments that it takes.
     """
     flattener.main(function, values)
     body = without_unread(flattener.block) or [ast.Pass()]
     arguments = [name for value in values for name in names_of(value)]
-    if view:
-        for name in sorted(passed_on(body, values)):
-            call = ast.Call(flattener.expression(Known(view)), [load_name(name)], [])
-            body.insert(0, ast.Assign([ast.Name(name, ast.Store())], call))
+    if not takes_all:
         read = {node.id for node in walk(body) if isinstance(node, ast.Name)}
         arguments = [name for name in arguments if name in read]
     definition = ast.FunctionDef(

@@ -6,33 +6,10 @@ from collections import Counter
 import numpy as np
 
 from .source import walk
-from .values import leaf_values
 
 #: Names of functions that change no arguments.
 PURE = {"min", "max", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
 PURE |= {"np.empty", "np.empty_like", "np.arange"}
-
-
-def passed_on(statements, values):
-    """Return names of arrays of which more is used than entries and sizes."""
-    leaves = [each for each in leaf_values(values) if getattr(each, "ndim", None)]
-    dimensions = {leaf.id: leaf.ndim for leaf in leaves}
-    n_loaded, n_plain = Counter(), Counter()
-    for node in walk(statements):
-        if isinstance(node, ast.Name):
-            n_loaded[node.id] += 1
-        owner = getattr(node, "value", None)
-        if not isinstance(owner, ast.Name):
-            continue
-        if isinstance(node, ast.Attribute):
-            n_plain[owner.id] += node.attr in ("size", "shape")
-        elif isinstance(node, ast.Subscript):
-            place = node.slice
-            places = place.elts if isinstance(place, ast.Tuple) else [place]
-            is_entry = not any(isinstance(each, ast.Slice) for each in places)
-            is_entry &= len(places) == dimensions.get(owner.id)
-            n_plain[owner.id] += is_entry
-    return {name for name in dimensions if n_loaded[name] > n_plain[name]}
 
 
 def without_unread(statements):
