@@ -81,7 +81,7 @@ class CODE(NamedTuple):
         """Follow the equation until the model of the loss is 0, or until time 1."""
         H, p = shared.H[k], self.factor(shared, k, q, t) * dot
         y, c, p, q = in_units_of_loss(y, c, scale, p, q)
-        g = c * methods.gradient(loss, y, p)
+        g = c * loss.gradient(y, p)
         square = g * g * q
         if not square > MIN_SHARE * H:
             return 0.0

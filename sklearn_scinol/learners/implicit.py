@@ -74,7 +74,7 @@ class AdaImplicit(MirrorDescent):
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
         row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
         y, c, p, q = row
-        unbounded = self.radius == np.inf and np.isinf(methods.minimiser(loss, y, p))
+        unbounded = self.radius == np.inf and np.isinf(loss.minimiser(y, p))
         if shared.lambda_[k] == 0.0 and unbounded and q > 0.0:
             first = c * methods.value(loss, y, p) / self.beta / self.beta
             shared.lambda_[k] = smaller(first, MAX_LAMBDA)

@@ -27,7 +27,6 @@ from .._portable import (
     smaller,
     trace,
 )
-from ..losses import methods
 from .online_newton import forget
 
 
@@ -58,7 +57,7 @@ def take_step(learner, s, loss, F, y, c, p, g, direction):
     growth, root = 1.0, 0.0
     if learner.forgetting > 0.0:
         growth = forget(learner, s, 0, trace(P, x.size))
-    methods.row_gradient(loss, y, p, g)
+    loss.row_gradient(y, p, g)
     direction[:] = 0.0
     for k in range(p.size):
         add_multiple(g[k] + (k == y), F[k], direction)
@@ -73,7 +72,7 @@ def take_step(learner, s, loss, F, y, c, p, g, direction):
     _, fall = move_and_multiply(w, P, v, 0.0, root, 1.0, direction, u)
     for k in range(p.size):
         p[k] -= c * inner(u, F[k])
-    methods.row_gradient(loss, y, p, g)
+    loss.row_gradient(y, p, g)
     rise = 0.0
     for k in range(p.size):
         rise -= g[k] * inner(u, F[k])
@@ -100,7 +99,7 @@ def place_bets(learner, loss, s, F, y, weights, scores, buffers):
                 p[k] += w[j] * F[r, k, j]
         copy_into(p, scores[r])
         if weights.given[r] > 0.0:
-            methods.row_gradient(loss, y[r], p, g)
+            loss.row_gradient(y[r], p, g)
             for j in range(n):
                 least, size = least_and_range(F, r, j)
                 slope = 0.0

@@ -190,20 +190,20 @@ class OnlineNewton(NamedTuple):
         s.weight_sum[k] = (1.0 - self.forgetting) * s.weight_sum[k] + c
         share = 1.0 / s.weight_sum[k]
         if loss.piecewise_linear:
-            move = (methods.minimiser(loss, y, predicted) - predicted) / spread
+            move = (loss.minimiser(y, predicted) - predicted) / spread
             size = smaller(np.abs(move), methods.MAX_STEP)
             s.distance[k] += share * c * (size - s.distance[k])
             is_number, size_of_y = not loss.is_classification, abs(y) + abs(offset)
             if is_number and methods.meets(loss, y, predicted, size_of_y):
                 predicted = y
-            pull = c * slope * np.abs(methods.gradient(loss, y, predicted))
+            pull = c * slope * np.abs(loss.gradient(y, predicted))
             h = pull / larger(size, larger(0.5 * s.distance[k], 1e-300))
             g = h * move / (1.0 + h * q)
         else:
             step = smaller(q * unit, methods.MAX_STEP)
-            move, _ = methods.proximal(loss, y, predicted, step)
+            move, _ = loss.proximal(y, predicted, step)
             g = move / (spread * q)
-            h = unit * methods.stiffness(loss, y, predicted + move, -move / step)
+            h = unit * loss.stiffness(y, predicted + move, -move / step)
         flatness, error = 1.0 / (1.0 + h * q), y - predicted
         taken = h * flatness
         if self.moderate and q > MAX_NARROW_VARIANCE:
@@ -221,10 +221,10 @@ class OnlineNewton(NamedTuple):
     def learn_jointly(self, s, loss, y, c, p):
         for k in range(p.size):
             s.step[k] = smaller(c * s.q[k], methods.MAX_STEP)
-        methods.row_proximal(loss, y, p, s.step, s.g)
+        loss.row_proximal(y, p, s.step, s.g)
         for k in range(p.size):
             s.step[k] = p[k] - s.step[k] * s.g[k]
-        methods.row_curvature(loss, y, s.step, s.root)
+        loss.row_curvature(y, s.step, s.root)
         if self.shared_covariance:
             h = 0.0
             for k in range(p.size):

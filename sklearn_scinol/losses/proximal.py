@@ -39,16 +39,16 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
     s = smaller(methods.MAX_STEP, c * q / lam)
     if not s > 0.0:
         return 1.0, 0.0, 0.0
-    u, decrease = methods.proximal(loss, y, p, s)
+    u, decrease = loss.proximal(y, p, s)
     longest = MAX_NORM * np.sqrt(q)
     step = larger(smaller(u, longest), -longest) / q
     if radius == np.inf or norm2 + step * (2.0 * p + step * q) <= radius * radius:
         return 1.0, step, c * decrease
     if not loss.piecewise_linear:
         return step_along_sphere(loss, y, p, q, c, lam, norm2, radius)
-    target = methods.minimiser(loss, y, p)
+    target = loss.minimiser(y, p)
     side = np.sign(p - target)
-    pull = c * np.abs(methods.gradient(loss, y, p))
+    pull = c * np.abs(loss.gradient(y, p))
     share = 1.0 / (1.0 + lam / pull * (radius / np.sqrt(q)))
     shrink, step, new_p = to_sphere(share, side, p, q, norm2, radius)
     if (new_p - target) * side <= 0.0:
@@ -58,7 +58,7 @@ def proximal_step(loss, y, p, q, c, lam, norm2, radius):
 
 def step_to(loss, y, p, q, c, lam, norm2, radius):
     """Step to the nearest point of the ball that predicts the minimiser."""
-    target = methods.minimiser(loss, y, p)
+    target = loss.minimiser(y, p)
     if target == p:
         return 1.0, 0.0, 0.0
     reach = radius * np.sqrt(q)
@@ -80,7 +80,7 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
     The balance falls with the row's share. The method of Chandrupatla (1997) finds its
     root: inverse quadratic interpolation where that is safe, else bisection.
     """
-    side = np.sign(methods.gradient(loss, y, p))
+    side = np.sign(loss.gradient(y, p))
     a, b = 0.0, 1.0
     f_a = balance(loss, y, a, side, p, q, c, lam, norm2, radius)
     f_b = -lam * (radius / np.sqrt(q))
@@ -111,7 +111,7 @@ def step_along_sphere(loss, y, p, q, c, lam, norm2, radius):
 def balance(loss, y, share, side, p, q, c, lam, norm2, radius):
     """Derivative of the objective along the sphere, up to a positive factor."""
     _, _, new_p = to_sphere(share, side, p, q, norm2, radius)
-    slope = c * side * methods.gradient(loss, y, new_p)
+    slope = c * side * loss.gradient(y, new_p)
     return (1.0 - share) * slope - share * lam * (radius / np.sqrt(q))
 
 

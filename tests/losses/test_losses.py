@@ -21,7 +21,6 @@ from sklearn_scinol.losses import (
     Quantile,
     SquaredError,
     SquaredHinge,
-    methods,
 )
 
 separate = pytest.mark.parametrize(
@@ -165,14 +164,14 @@ def compiled():
     pytest.importorskip("numba", reason="numba is not installed")
     from sklearn_scinol.engines.numba_engine.compiling import compiled
 
-    return lambda name: compiled(getattr(methods, name))
+    return lambda loss, name: compiled(getattr(type(loss), name))
 
 
 @pytest.mark.cases(3)
 @separate
 @pytest.mark.parametrize("method", ["value", "gradient", "minimiser"])
 def test_compiled_method(loss, targets, kinks, method, compiled):
-    function = compiled(method)
+    function = compiled(loss, method)
     for y in targets:
         for p in [*kinks(y), *GRID, -1e5, 1e5]:
             with np.errstate(over="ignore"):
@@ -183,7 +182,7 @@ def test_compiled_method(loss, targets, kinks, method, compiled):
 @pytest.mark.cases(3)
 @separate
 def test_compiled_proximal(loss, targets, kinks, compiled):
-    proximal = compiled("proximal")
+    proximal = compiled(loss, "proximal")
     for y in targets:
         for p in np.array([*kinks(y), *GRID[::8], -1e5, 1e5]):
             for s in 10.0 ** np.array([-12.0, -3.0, 0.0, 3.0, 300.0]):
@@ -194,7 +193,7 @@ def test_compiled_proximal(loss, targets, kinks, compiled):
 
 def test_compiled_joint_loss(compiled):
     loss = CrossEntropy()
-    gradient, value = compiled("row_gradient"), compiled("row_value")
+    gradient, value = (compiled(loss, f"row_{name}") for name in ("gradient", "value"))
     g = np.empty(5)
     for p in 30.0 * np.random.default_rng(0).normal(size=(20, 5)):
         for y in range(5):

@@ -11,7 +11,7 @@ from .compiling import compiled, runs_loop
 
 def joint_losses(loss, y, predictions, losses):
     for r in range(losses.shape[0]):
-        losses[r, 0] = methods.row_value(loss, y[r], predictions[r])
+        losses[r, 0] = loss.row_value(y[r], predictions[r])
 
 
 def separate_losses(loss, y, predictions, losses):

@@ -113,17 +113,17 @@ def round_at_kinks(variant, task, block, scratch, out, row):
             size += abs(offset[row.r, k]) + spread[row.r, k]
         loss = loss_of(variant, task, k)
         if methods.meets(loss, y, p, size):
-            scratch.g[k] = methods.gradient(loss, y, y) / task.lipschitz
+            scratch.g[k] = loss.gradient(y, y) / task.lipschitz
 
 
 def derivatives(loss, by_output, lipschitz, y, predictions, r, g):
     """Compute the derivatives of the loss of a row, over the Lipschitz constant."""
     if loss.joint:
-        methods.row_gradient(loss, y[r], predictions[r], g)
+        loss.row_gradient(y[r], predictions[r], g)
     else:
         for k in range(g.size):
             of_output = methods.of_output(loss, k, by_output)
-            g[k] = methods.gradient(of_output, y[r, k], predictions[r, k])
+            g[k] = of_output.gradient(y[r, k], predictions[r, k])
     if lipschitz != 1.0:
         for k in range(g.size):
             g[k] /= lipschitz
