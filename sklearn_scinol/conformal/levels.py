@@ -8,7 +8,12 @@ from .._invariants import ROUNDING, floats, same_structure
 from .._shards import Shards
 from .._state import Part
 from ..blocks import runs_of
-from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends
+from ..learners.interval_ends import (
+    Corrections,
+    ErrorSizes,
+    learn_ends,
+    learn_rows,
+)
 from ..transforms.standard import StandardTransform
 
 #: Deviations from the mean between which a third of normal values is.
@@ -118,7 +123,8 @@ class Levels(Part):
         for rows in runs_of(is_known):
             if not is_known[rows.start]:
                 of_rows = (each[rows] for each in (groups, errors, quantiles, weights))
-                engine.learn_interval_ends(self.ends, *of_rows, n_lower, ends[rows])
+                arguments = self.ends, *of_rows, n_lower, ends[rows]
+                engine.run_loop(learn_rows, *arguments)
                 continue
             ends[rows] = served.values[rows]
             for r in np.flatnonzero(weights[rows] > 0.0) + rows.start:

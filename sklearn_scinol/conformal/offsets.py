@@ -4,7 +4,7 @@ import numpy as np
 
 from .._shards import merge
 from ..estimators.scinol import ScInOLRegressor
-from ..learners.interval_ends import RATES, UNIT, nest
+from ..learners.interval_ends import RATES, UNIT, learn_sizes, nest
 from .levels import Levels
 
 #: Step of corrections, in units of errors. The scores of intervals depend little on it;
@@ -97,7 +97,8 @@ class Offsets(Levels):
         has_errors = np.cumsum(is_learned) > is_learned
         has_errors |= self.sizes.weights[UNIT] > 0.0
         sizes = np.empty((len(errors), len(RATES)))
-        engine.learn_error_sizes(self.sizes, np.abs(errors), weights, sizes)
+        arguments = self.sizes, np.abs(errors), weights, sizes
+        engine.run_loop(learn_sizes, *arguments)
         unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
         of_groups = of_ends = None
         if served is not None:

@@ -12,6 +12,7 @@ thresholds of :math:`1 - p(k)` are much smaller than where they are not.
 
 import numpy as np
 
+from ..learners.interval_ends import learn_sizes
 from ..models.pool import MAX_LOG_ODDS
 from .levels import Levels
 
@@ -84,7 +85,7 @@ class Thresholds(Levels):
         rows = np.arange(len(codes))
         of_labels = np.minimum(scores[rows, codes], OUTSIDE)
         sizes, means = np.minimum(of_labels, MAX_LOG_ODDS), np.empty((len(rows), 1))
-        engine.learn_error_sizes(self.sizes, sizes, weights, means)
+        engine.run_loop(learn_sizes, self.sizes, sizes, weights, means)
         quantiles = np.repeat(means, self.n_levels, axis=1)
         of_groups = of_ends = None
         if served is not None:

@@ -14,8 +14,8 @@ class Engine(Protocol):
     Attributes
     ----------
     LEARNS_AT_ONCE : bool
-        Whether an interrupted `learn_rows` has learned all rows or none, and has
-        changed the moments if it has learned them.
+        Whether an interrupted `learn_rows` has learned all rows or none, if they are
+        not transformed.
     Recorder : type or None
         If not None, an engine that records calls, to be made again for each row. It has
         the functions needed to learn a row without new features. Their arguments are
@@ -119,15 +119,6 @@ class Engine(Protocol):
         unless averaging.
         """
 
-    def learn_pool(self, learn_rows, learner, loss, state, F, block):
-        """Learn rows with a log-linear pool, whose weights all classes share.
-
-        `F` has log probabilities, of shape (n, n_classes, n_inputs), padded like
-        vectors of the state of the learner. `learn_rows` is one of
-        :mod:`.learners.log_linear_pool`. The block has no rows. Returns the scores
-        before each row, of shape (n, n_classes).
-        """
-
     def learn_neighbors(self, recent, rows, targets, weights, query):
         """Predict each row from the nearest rows before it, then store it.
 
@@ -141,22 +132,7 @@ class Engine(Protocol):
         """Return what a loop over rows returns that a module of ``learners`` has.
 
         It is compiled as it stands for the types of the first arguments that it gets,
-        one for each type of the first of them.
-        """
-
-    def learn_error_sizes(self, sizes, errors, weights, out):
-        """Learn running means of absolute errors; fill `out` with them before each row.
-
-        Rows of weight 0 are not learned.
-        """
-
-    def learn_interval_ends(
-        self, ends, groups, errors, quantiles, weights, n_lower, out
-    ):
-        """Correct quantiles of errors: ends of intervals, or thresholds of sets.
-
-        The quantiles, and `out`, which is filled with the ends before each row, are of
-        shape (n, n_ends). Lower ends come first. Rows of weight 0 are not learned.
+        once for each of the types that NamedTuples among them have.
         """
 
     def compute_losses(self, loss, block, predictions, numbers):
@@ -203,29 +179,11 @@ class TableEngine(Protocol):
         upper.
         """
 
-    def mix_keys(self, h, keys):
-        """Return keys of what keys stand for together, see _hashing.py."""
-
     def find_slots(self, slots, keys, is_given, learns):
         """Find the slots of keys, of shape (n, m); new keys take free slots.
 
         Returns the slots, -1 where there is none, and the rows that slots were taken
         at, of shape (m, n_slots). Unless it `learns`, each new key has the next slot.
-        """
-
-    def mark_places(self, marks, places, keys):
-        """Store the first two different keys that come to each place; -1 is none.
-
-        Returns the numbers of the keys that have marked a place, ascending.
-        """
-
-    def target_means(self, means, places, indptr, smooth, targets, c, learns):
-        """Return means of targets by keys before each row, which is then learned.
-
-        `places` are those of the keys of all rows, one after the other, of which
-        `indptr` says where each row begins; -1 stands for no key, whose mean is that of
-        all. The mean of all counts for `smooth` rows, a number for each key. Returns
-        means of keys and of all, of shapes (n_keys, n_targets) and (n, n_targets).
         """
 
     def join_entries(self, entries, n_columns):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import larger, smaller
+from .._portable import exact, larger, smaller
 
 #: Share of the past that each running mean of absolute errors forgets with a row.
 RATES = 0.2, 0.01, 0.0
@@ -92,6 +92,40 @@ def learn_end(s, group, i, error, end, c):
     s.correction[group, i] += s.step[0] * c * is_off * (is_above - (1.0 - s.level[i]))
     size = np.abs(s.correction[group, i])
     s.largest[group, i] = larger(s.largest[group, i], size)
+
+
+@exact
+def learn_sizes(s, sizes, weights, out):
+    """Learn sizes of errors; fill `out` with their means before each row.
+
+    Rows of weight 0 are not learned.
+    """
+    for r in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            out[r, i] = s.means[i]
+            if weights[r] > 0.0:
+                learn_size(s, i, sizes[r], weights[r])
+
+
+@exact
+def learn_rows(s, groups, errors, quantiles, weights, n_lower, out):
+    """Correct quantiles, of shape (n, n_ends); fill `out` with ends before each row.
+
+    Rows of weight 0 are not learned.
+    """
+    for r in range(out.shape[0]):
+        group, error, c = groups[r], errors[r], 0.0
+        least, most = s.limits[0], s.limits[1]
+        if weights[r] > 0.0:
+            c = learn_weight(s, group, weights[r])
+        for i in range(out.shape[1]):
+            end = smaller(larger(quantiles[r, i], least), most)
+            out[r, i] = end + s.correction[group, i]
+        nest(out[r], n_lower)
+        if c > 0.0:
+            for i in range(out.shape[1]):
+                learn_end(s, group, i, error, out[r, i], c)
+            s.limits[0], s.limits[1] = smaller(least, error), larger(most, error)
 
 
 def learn_ends(s, group, error, ends, c):

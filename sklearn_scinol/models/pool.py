@@ -23,11 +23,19 @@ class SharedWeights:
     """Mixin of pools: three and more classes share the weights."""
 
     def learn_classes(self, engine, loss, F, block):
-        """Learn rows of three or more classes; see :meth:`Engine.learn_pool`."""
+        """Learn rows of three or more classes; return their scores before each.
+
+        `F` has log probabilities, of shape (n, n_classes, n_inputs), padded like
+        vectors of the state of the learner.
+        """
         self._set_prior(block.weights.prior)
         engine.run(self.count_learned, block.weights)
-        arguments = self.learner, loss, self.state(), F, block
-        return engine.learn_pool(self.learn_rows, *arguments)
+        n, n_classes, n_inputs = F.shape
+        scores = np.empty((n, n_classes))
+        room = np.empty(n_classes), np.empty(n_classes), np.empty(n_inputs)
+        rows = F, block.targets, block.weights, scores, room
+        engine.run_loop(self.learn_rows, self.learner, loss, self.state(), *rows)
+        return scores
 
 
 class PoolModel(SharedWeights, NewtonModel):

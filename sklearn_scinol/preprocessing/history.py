@@ -18,6 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import described_as, inherit_descriptions
+from .._hashing import combine
 from .._state import checkpoint
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from ..blocks import Events, LateEvents
@@ -596,7 +597,7 @@ class HistoryRows(RowsOfTable):
                 if (name,) not in self.hashes:
                     self.hashes[name,] = self._keys_of(engine, name)
                 own = self.hashes[name,]
-                hashed = engine.mix_keys(hashed, own) if i else own
+                hashed = combine(hashed, own) if i else own
             self.hashes[key] = hashed
         return self.hashes[key]
 
@@ -653,7 +654,7 @@ def _hash_of(engine, *parts):
         else:
             texts = Strings.encode([part])
             own = engine.hash_strings(texts.data, texts.offsets)[0]
-        hashed = engine.mix_keys(hashed[None], own)[0] if i else own
+        hashed = combine(hashed[None], own)[0] if i else own
     return hashed
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._hashing import combine
 from .._state import Part
 from .frames import Column
 from .strings import Strings
@@ -202,4 +203,4 @@ def keys_of_values(engine, name, keys):
     """Return keys to be hashed, from keys of the values of the column `name`."""
     if not keys.size:
         return keys
-    return engine.mix_keys(key_of_text(engine, f"{name}="), keys)
+    return combine(key_of_text(engine, f"{name}="), keys)

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from .._hashing import combine
 from ..transforms.bins import FeatureBins
 from ..transforms.standard import StandardTransform
 from .column_group import ColumnGroup, Encoded, Hashed, Keys, keys_of_values
@@ -378,7 +379,7 @@ def hash_words(engine, name, column):
     keys = engine.hash_strings(words.data, words.offsets)
     word_keys = keys_of_values(engine, name, keys)
     first = np.flatnonzero(rows[1:] == rows[:-1])  # words of pairs
-    pair_keys = engine.mix_keys(word_keys[first], keys[first + 1])
+    pair_keys = combine(word_keys[first], keys[first + 1])
 
     def name_of(number):
         if number < len(words):

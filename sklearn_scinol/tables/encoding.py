@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from .._hashing import combine
 from .._invariants import is_count, same_structure
 from .._state import Part
 from ..blocks import Entries
@@ -137,7 +138,7 @@ class Encoding(Part):
         self.groups = [group for group in self.groups if not group.is_late]
         n_values = sum(group.n_values for group in self.groups)
         for group in self._groups_of(self.late):
-            group.places = self._places_of(group)
+            group.places = self.missing[self._numbers_of(group)] - group.missing_code
             known = former.get(type(group))
             if known is None:
                 group.skip(n_rows)
@@ -149,9 +150,6 @@ class Encoding(Part):
     def _numbers_of(self, group):
         """Return the places of a group's columns among the late ones."""
         return np.array([[*self.late].index(name) for name in group.names])
-
-    def _places_of(self, group):
-        return self.missing[self._numbers_of(group)] - group.missing_code
 
     def _columns_of_values(self, n_early):
         """Return the columns of the values of all groups, one after the other."""
@@ -255,7 +253,7 @@ class Encoding(Part):
         members = [self._keys(name, encoded) for name in names]
         keys = key_of_text(engine, " & ".join(names))
         for member in members:
-            keys = engine.mix_keys(keys, member.keys)
+            keys = combine(keys, member.keys)
 
         def get_names(rows):
             pieces = [members[0].get_names(rows)]

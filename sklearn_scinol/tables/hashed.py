@@ -9,6 +9,28 @@ from ..blocks import Marks
 from .strings import Strings
 
 
+def mark_places(marks, places, keys, new):
+    """Store the first two different keys that come to each place; -1 is none.
+
+    `new` is filled with the numbers of the keys that have marked a place, ascending;
+    how many there are is returned.
+    """
+    n_new, nothing = 0, np.uint64(0)
+    for i in range(places.size):
+        at, key = places[i], keys[i]
+        if at < 0:
+            continue
+        if marks.first[at] == nothing:
+            marks.first[at] = key
+        elif marks.second[at] == nothing and marks.first[at] != key:
+            marks.second[at] = key
+        else:
+            continue
+        new[n_new] = i
+        n_new += 1
+    return n_new
+
+
 class HashedColumns(Part):
     """Columns that keys are hashed to, with the first two keys of each.
 
@@ -45,7 +67,8 @@ class HashedColumns(Part):
         Places are columns, or -1. `get_names` gives the names of some of the keys.
         Return the numbers of the keys that are remembered.
         """
-        new = engine.mark_places(Marks(self.first, self.second), places, keys)
+        marks, new = Marks(self.first, self.second), np.empty(len(places), np.int64)
+        new = new[: engine.run_loop(mark_places, marks, places, keys, new)].copy()
         if new.size:
             self.remembered.append((places[new], get_names(new)))
         # In pieces of falling sizes: each is copied a few times in all.

@@ -32,6 +32,40 @@ def mean_of_key(total, weight, mean, smooth):
     return (total + smooth * mean) / (weight + smooth)
 
 
+def learn_rows(means, places, indptr, smooth, targets, c, learns, of_keys, of_all):
+    """Fill means of keys and of all before each row, which is then learned.
+
+    `places` are those of the keys of all rows, one after the other, of which `indptr`
+    says where each row begins; -1 stands for no key, whose mean is that of all.
+    """
+    sums, weights, total = means.sums, means.weights, means.total
+    for r in range(targets.shape[0]):
+        for k in range(targets.shape[1]):
+            of_all[r, k] = mean_of_all(
+                total[1 + k], total[0], means.start, means.n_start
+            )
+        for e in range(indptr[r], indptr[r + 1]):
+            at = places[e]
+            for k in range(targets.shape[1]):
+                of_keys[e, k] = of_all[r, k]
+                if at >= 0:
+                    of_keys[e, k] = mean_of_key(
+                        sums[at, k], weights[at], of_all[r, k], smooth[e]
+                    )
+        if not learns:
+            continue
+        for e in range(indptr[r], indptr[r + 1]):
+            at = places[e]
+            if at < 0:
+                continue
+            weights[at] += c[r]
+            for k in range(targets.shape[1]):
+                sums[at, k] += c[r] * targets[r, k]
+        total[0] += c[r]
+        for k in range(targets.shape[1]):
+            total[1 + k] += c[r] * targets[r, k]
+
+
 class TargetMeans(RecordsChanges):
     """Running means of targets by keys, which are hashed to a number of places.
 
@@ -107,7 +141,11 @@ class TargetMeans(RecordsChanges):
         # Arrays that are mapped from disk are copied, for predictions.
         arrays = map(as_writable, (self.sums, self.weights, self.total))
         state = Means(*arrays, self.start, self.n_start)
-        return engine.target_means(state, places, indptr, smooth, targets, c, learns)
+        of_keys = np.empty((len(places), targets.shape[1]))
+        of_all = np.empty(targets.shape)
+        rows = places, indptr, smooth, targets, c, learns
+        engine.run_loop(learn_rows, state, *rows, of_keys, of_all)
+        return of_keys, of_all
 
     def _undo(self, X):
         log = self._new_log()

@@ -17,24 +17,19 @@ from numpy import stack
 
 from ...blocks import run
 from .combination import learn_combination
-from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows
 from .loops import run_loop
 from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
-from .pooling import learn_pool
 from .recording import Recorder, SavedArrays
 from .sharing import share_compiling
 from .tables import (
     find_slots,
     hash_strings,
     join_entries,
-    mark_places,
-    mix_keys,
     standardise,
-    target_means,
 )
 from .transforms import (
     add_codes,

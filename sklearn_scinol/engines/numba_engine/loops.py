@@ -8,9 +8,10 @@ from .compiling import OPTIONS, STRICT, compiled, is_exact, runs_loop
 @runs_loop
 def run_loop(loop, *arguments):
     """Run a loop; return what it returns."""
-    return _compiled(loop, type(arguments[0])), arguments, None
+    kinds = tuple(type(each) for each in arguments if isinstance(each, tuple))
+    return _compiled(loop, kinds), arguments, None
 
 
 @cache
-def _compiled(loop, kind):
+def _compiled(loop, kinds):
     return compiled(loop, STRICT if is_exact(loop) else OPTIONS)

@@ -1,7 +1,8 @@
 """Record calls of the engine, to repeat them for each row."""
 
 import ctypes
-from functools import cache, partial, wraps
+from functools import cache, partial
+from importlib import import_module
 
 import numba
 import numpy as np
@@ -12,37 +13,11 @@ from ...blocks import CSRRows
 from . import learning
 from .bound import joined
 from .compiling import compiled
-from .loops import run_loop
-from .losses import compute_losses
-from .mixing import learn_rounds, mix
-from .neighbors import learn_neighbors
-from .pooling import learn_pool
 from .substitutes import compiles
-from .tables import standardise
-from .transforms import (
-    add_codes,
-    count_below,
-    fourier_features,
-    transform_rows,
-    transform_targets,
-)
 
-
-def recorded(function, *, runs_now=False):
-    """Return a method that records the call of an engine's function.
-
-    It `runs_now`, too, where other arrays need its sizes: it changes no state.
-    """
-
-    @wraps(function.__wrapped__)
-    def record(self, *arguments):
-        loop, arguments, result = function.__wrapped__(*arguments)
-        if runs_now:
-            loop(*arguments)
-        self.calls.append(loop.bind(*arguments))
-        return result
-
-    return record
+#: Functions that run when they are recorded, too, where other arrays need sizes that
+#: they find; they change no state.
+RUN_NOW = "add_codes", "count_below"
 
 
 class Recorder:
@@ -72,18 +47,18 @@ class Recorder:
         """Return no features: a recorded row has no new ones."""
         return np.empty(0, np.intp), np.empty(0)
 
-    add_codes = recorded(add_codes, runs_now=True)
-    compute_losses = recorded(compute_losses)
-    count_below = recorded(count_below, runs_now=True)
-    fourier_features = recorded(fourier_features)
-    learn_neighbors = recorded(learn_neighbors)
-    learn_pool = recorded(learn_pool)
-    learn_rounds = recorded(learn_rounds)
-    mix = recorded(mix)
-    run_loop = recorded(run_loop)
-    standardise = recorded(standardise)
-    transform_rows = recorded(transform_rows)
-    transform_targets = recorded(transform_targets)
+    def __getattr__(self, name):
+        """Return a function that records the call of the engine's function."""
+        prepare = getattr(import_module(__package__), name).__wrapped__
+
+        def record(*arguments):
+            loop, arguments, result = prepare(*arguments)
+            if name in RUN_NOW:
+                loop(*arguments)
+            self.calls.append(loop.bind(*arguments))
+            return result
+
+        return record
 
     def learn_rows(self, task, state, block, out):
         """See :class:`Engine`."""
@@ -132,16 +107,17 @@ class SavedArrays:
             indices, indptr = X.indices, X.indptr
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
-        self.room = np.empty(sizes.sum())
+        self.room = np.zeros(sizes.sum())
         self.save = _copy_loop(False).bind(*places, self.room)
         self.restore = _copy_loop(True).bind(*places, self.room)
-        self._is_finite = np.empty(1)
-        self._check = _finite_loop().bind(*places, self._is_finite)
 
     def are_finite(self):
         """Whether all numbers in the arrays are finite, as they are now."""
-        self._check()
-        return self._is_finite[0] == 1.0
+        self.save()
+        are_finite = np.isfinite(self.room).all()
+        if not are_finite:
+            self.room[:] = 0.0  # of which the next row may need less
+        return bool(are_finite)
 
 
 @cache
@@ -162,24 +138,6 @@ def _copy_loop(restores):
                 start += size
 
     return compiled(save)
-
-
-@cache
-def _finite_loop():
-
-    def are_finite(places, n_whole, indices, indptr, is_finite):
-        is_finite[0] = 0.0
-        for i in range(len(places)):
-            size, is_whole = places[i, 1], i < n_whole
-            for j in range(1 if is_whole else indptr[1]):
-                record = 0 if is_whole else indices[j]
-                values = numbers_at(places[i, 0] + 8 * size * record, size)
-                for k in range(size):
-                    if not np.isfinite(values[k]):
-                        return
-        is_finite[0] = 1.0
-
-    return compiled(are_finite)
 
 
 def numbers_at(address, size):

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from ... import _hashing
 from ..._hashing import searched
 from ...transforms.moments import (
     add_weight,
@@ -10,7 +9,6 @@ from ...transforms.moments import (
     moved_mean,
     moved_variance,
 )
-from ...transforms.target_means import mean_of_all, mean_of_key
 from .compiling import compiled, runs_loop
 
 
@@ -94,20 +92,6 @@ def _hash_strings(data, offsets, keys):
         keys[i] = high << WORD | low
 
 
-def mix_keys(h, keys):
-    """Keys of what keys stand for together."""
-    h, keys = (np.ascontiguousarray(each) for each in np.broadcast_arrays(h, keys))
-    mixed = np.empty_like(h)
-    _mix_keys(h.ravel(), keys.ravel(), mixed.ravel())
-    return mixed
-
-
-@compiled
-def _mix_keys(h, keys, mixed):
-    for i in range(h.size):
-        mixed[i] = _hashing.combine(h[i], keys[i])
-
-
 def find_slots(slots, keys, is_given, learns):
     """Slots of keys."""
     m, n_slots = slots.keys.shape
@@ -147,70 +131,6 @@ def _find_slots(slots, table, keys, is_given, learns, found, came):
                         is_of_use = slots.n_seen[j] >= slots.fewest_seen
                         slots.is_open[j] = not is_full or is_of_use
             found[r, j] = slot
-
-
-def mark_places(marks, places, keys):
-    """Mark places by keys."""
-    new = np.empty(len(places), np.int64)
-    n_new = _mark_places(marks, places, keys, new)
-    return new[:n_new].copy()
-
-
-@compiled
-def _mark_places(marks, places, keys, new):
-    n_new, nothing = 0, np.uint64(0)
-    for i in range(places.size):
-        at, key = places[i], keys[i]
-        if at < 0:
-            continue
-        if marks.first[at] == nothing:
-            marks.first[at] = key
-        elif marks.second[at] == nothing and marks.first[at] != key:
-            marks.second[at] = key
-        else:
-            continue
-        new[n_new] = i
-        n_new += 1
-    return n_new
-
-
-def target_means(means, places, indptr, smooth, targets, c, learns):
-    """Means of targets by keys."""
-    of_keys = np.empty((len(places), targets.shape[1]))
-    of_all = np.empty(targets.shape)
-    arguments = places, indptr, smooth, targets, c, learns
-    _target_means(means, *arguments, of_keys, of_all)
-    return of_keys, of_all
-
-
-@compiled
-def _target_means(means, places, indptr, smooth, targets, c, learns, of_keys, of_all):
-    sums, weights, total = means.sums, means.weights, means.total
-    for r in range(targets.shape[0]):
-        for k in range(targets.shape[1]):
-            of_all[r, k] = mean_of_all(
-                total[1 + k], total[0], means.start, means.n_start
-            )
-        for e in range(indptr[r], indptr[r + 1]):
-            at = places[e]
-            for k in range(targets.shape[1]):
-                of_keys[e, k] = of_all[r, k]
-                if at >= 0:
-                    of_keys[e, k] = mean_of_key(
-                        sums[at, k], weights[at], of_all[r, k], smooth[e]
-                    )
-        if not learns:
-            continue
-        for e in range(indptr[r], indptr[r + 1]):
-            at = places[e]
-            if at < 0:
-                continue
-            weights[at] += c[r]
-            for k in range(targets.shape[1]):
-                sums[at, k] += c[r] * targets[r, k]
-        total[0] += c[r]
-        for k in range(targets.shape[1]):
-            total[1 + k] += c[r] * targets[r, k]
 
 
 def join_entries(entries, n_columns):

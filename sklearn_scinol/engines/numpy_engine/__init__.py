@@ -6,20 +6,15 @@ from numpy import stack
 from ..._portable import inverse
 from ...blocks import run
 from .combination import learn_combination
-from .intervals import learn_error_sizes, learn_interval_ends
 from .learning import learn_rows
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
-from .pooling import learn_pool
 from .tables import (
     find_slots,
     hash_strings,
     join_entries,
-    mark_places,
-    mix_keys,
     standardise,
-    target_means,
 )
 from .transforms import (
     add_codes,

@@ -4,14 +4,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
-from ... import _hashing
 from ...transforms.moments import (
     add_weight,
     inverse_deviation,
     moved_mean,
     moved_variance,
 )
-from ...transforms.target_means import mean_of_all, mean_of_key
 
 
 def standardise(moments, X):
@@ -41,10 +39,6 @@ def hash_strings(data, offsets):
     return keys
 
 
-def mix_keys(h, keys):
-    return _hashing.combine(*np.broadcast_arrays(h, keys))
-
-
 def find_slots(slots, keys, is_given, learns):
     found = np.full(keys.shape, -1, np.int32)
     came = np.zeros(slots.keys.shape, np.int64)
@@ -66,37 +60,6 @@ def find_slots(slots, keys, is_given, learns):
                 slots.is_open[j] = n_used < len(known) or is_of_use
         slots.n_used[j] = n_used
     return found, came
-
-
-def mark_places(marks, places, keys):
-    entries = np.flatnonzero(places >= 0)
-    new = []
-    for known in marks:
-        at = places[entries]
-        is_new = (known[at] == 0) & (marks.first[at] != keys[entries])
-        of_place = entries[is_new]
-        _, first = np.unique(places[of_place], return_index=True)
-        new.append(of_place[first])
-        known[places[new[-1]]] = keys[new[-1]]
-    return np.sort(np.concatenate(new))
-
-
-def target_means(means, places, indptr, smooth, targets, c, learns):
-    sums, weights, total, *start = means
-    of_keys, of_all = np.empty((len(places), sums.shape[1])), np.empty(targets.shape)
-    for r, y in enumerate(targets):
-        of_all[r] = mean_of_all(total[1:], total[0], *start)
-        own = np.arange(indptr[r], indptr[r + 1])
-        of_keys[own] = of_all[r]
-        own = own[places[own] >= 0]
-        at, a = places[own], smooth[own, np.newaxis]
-        of_keys[own] = mean_of_key(sums[at], weights[at, np.newaxis], of_all[r], a)
-        if learns:
-            np.add.at(weights, at, c[r])
-            np.add.at(sums, at, c[r] * y)
-            total[0] += c[r]
-            total[1:] += c[r] * y
-    return of_keys, of_all
 
 
 def join_entries(entries, n_columns):
