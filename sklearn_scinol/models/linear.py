@@ -1,7 +1,7 @@
 """Linear models under an online learner: rows in, learning, merging, rolling back."""
 
 from copy import copy
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 from scipy import sparse
@@ -230,7 +230,7 @@ class LinearModel(TransformsRows, LinearState):
         seen = model.in_units_of_means(shards) if model.sees_means else shards
         model._merge_learner(seen, scales)
         if model.traits.keeps_first:
-            first = _first_nonzero([*shards.first])
+            first = reduce(lambda a, b: np.where(a == 0.0, b, a), shards.first)
             model.first = np.minimum(first, model.state()[0][0])
         return model
 
@@ -298,12 +298,9 @@ class LinearModel(TransformsRows, LinearState):
             if self.stays_finite(chunk.largest):
                 return True
             if chunk.X.nnz < self.n_features:
-                fields = fields[:, :, self._touched(chunk.X)]
+                of_rest = np.arange(self.n_features, self.n_coordinates)
+                fields = fields[:, :, np.append(chunk.X.indices, of_rest)]
         return all(np.isfinite(a).all() for a in (self.shared, fields, *self.arrays))
-
-    def _touched(self, X):
-        """Return the coordinates of sparse rows, with repetitions."""
-        return np.append(X.indices, np.arange(self.n_features, self.n_coordinates))
 
     def _seen(self, X, features):
         if not self.learns_sparse(X) or self._changes_absent_features:
@@ -325,9 +322,10 @@ class LinearModel(TransformsRows, LinearState):
             return False
         if not get_engine(current_engine()).LEARNS_AT_ONCE:
             return False
-        if self.features.limits is not None or self.target is not None:
+        features = self.features
+        if features.limits is not None or features.has_moments or self.target:
             return False
-        units, largest, c = self.features.units, chunk.largest, chunk.sample_weight
+        units, largest, c = features.units, chunk.largest, chunk.sample_weight
         if not (largest <= MAX_SAFE_VALUE and (units is None or units.are_one)):
             return False
         if c is not None and c.any():
@@ -378,11 +376,3 @@ class LinearModel(TransformsRows, LinearState):
     def columns_of(self, feature):
         """Return the columns of transformed rows that depend on a feature."""
         return [feature]
-
-
-def _first_nonzero(arrays):
-    """Return the first non-zero value of each entry."""
-    first = np.zeros_like(arrays[0])
-    for array in arrays:
-        first = np.where(first == 0.0, array, first)
-    return first

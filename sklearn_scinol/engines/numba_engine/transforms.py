@@ -1,7 +1,6 @@
 """Limits and running moments of features, running moments of targets."""
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -182,46 +181,18 @@ def _fourier_features(directions, phases, limit, X, z, turns, Z):
             Z[r, k] = factor * cosine(turns[k // 2] + phases[k])
 
 
-class Records(NamedTuple):
-    """Moments of features before sparse rows changed them."""
-
-    n: np.ndarray  # (1,), their number
-    features: np.ndarray  # (n_entries,)
-    values: np.ndarray  # (n_entries, 3 or 4); the first one of a feature counts
-
-    @classmethod
-    def with_room(cls, n, n_moments=3):
-        values = np.empty((n, n_moments))
-        return cls(np.zeros(1, np.intp), np.empty(n, np.uint32), values)
-
-    def restore(self, moments):
-        """Restore the moments, of shape (3 or 4, n_features)."""
-        places = slice(self.n[0])
-        # The last assignment to a feature stays, so the order is reversed.
-        moments.T[self.features[places][::-1]] = self.values[places][::-1]
-
-
 @runs_loop
 def transform_rows(moments, rows, weights):
     """Centre and scale rows."""
     if isinstance(rows, CSRRows):
-        return _sparse_call(moments, rows, weights, Records.with_room(0))
+        data = np.empty_like(rows.data)
+        moments = moments._replace(values=moments.values.T)
+        room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
+        arguments = moments, rows, weights, data, room
+        return _scale_sparse, arguments, CSRRows(data, rows.indices, rows.indptr)
     Z = np.empty_like(rows.X)
     loop = _dense_loop(moments.center, len(moments.values) > 1)
     return loop, (moments, rows.X, weights, Z), DenseRows(Z)
-
-
-def _sparse_call(moments, rows, weights, records):
-    """Return the loop, its arguments and its result, see :func:`.runs_loop`."""
-    data = np.empty_like(rows.data)
-    moments = moments._replace(values=moments.values.T)
-    room = tuple(np.empty((3, np.diff(rows.indptr).max(initial=0))))
-    arguments = moments, rows, weights, data, room, records
-    return _scale_sparse, arguments, CSRRows(data, rows.indices, rows.indptr)
-
-
-#: Scale sparse rows; record moments before they change, if there is room.
-scale_sparse_rows = runs_loop(_sparse_call)
 
 
 @cache
@@ -245,15 +216,13 @@ def _dense_loop(center, scale):
 
 
 @compiled
-def _scale_sparse(moments, rows, weights, data, room, records):
+def _scale_sparse(moments, rows, weights, data, room):
     weight_sum, values = moments.weight_sum[0], moments.values
     indices, indptr, of_row = rows.indices, rows.indptr, rows.data
     mean, variance, recorded = room
-    keeps_records, n_records = records.features.size > 0, 0
     kept = moments.kept
     forgets, log_kept = kept < 1.0, np.log(kept)
     n_rows = moments.weight_sum[1] if forgets else 0.0
-    begins = np.inf if forgets else weight_sum
     for r in range(weights.given.size):
         learns = weights.given[r] > 0.0
         waited_until = weight_sum
@@ -267,18 +236,9 @@ def _scale_sparse(moments, rows, weights, data, room, records):
             i = indices[start + j]
             mean[j], variance[j] = values[i, 0], values[i, 1]
             recorded[j] = values[i, 2]
-        for j in range(nnz if keeps_records else 0):
-            # Mostly once a feature: `recorded` grows when the block learns it.
-            if recorded[j] <= begins:
-                records.features[n_records] = indices[start + j]
-                before = records.values[n_records]
-                before[0], before[1], before[2] = mean[j], variance[j], recorded[j]
-                n_records += 1
         for j in range(nnz if forgets else 0):
-            recorded_at = values[indices[start + j], 3]
-            if keeps_records:
-                records.values[n_records - nnz + j, 3] = recorded_at
-            recorded[j] = decayed(recorded[j], n_rows - recorded_at, log_kept)
+            missed = n_rows - values[indices[start + j], 3]
+            recorded[j] = decayed(recorded[j], missed, log_kept)
         for j in range(nnz):
             waiting = shares_of_waiting(waited_until, recorded[j])
             waited = moved_mean(mean[j], waiting[0], -mean[j])
@@ -298,7 +258,6 @@ def _scale_sparse(moments, rows, weights, data, room, records):
                 values[i, 2] = weight_sum
             for j in range(nnz if forgets else 0):
                 values[indices[start + j], 3] = n_rows
-    records.n[0] = n_records
     moments.weight_sum[0] = weight_sum
     if forgets:
         moments.weight_sum[1] = n_rows

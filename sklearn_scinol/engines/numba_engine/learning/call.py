@@ -7,7 +7,7 @@ import numpy as np
 from ....blocks import DenseRows
 from ....learners.interface import traits
 from ....losses.methods import is_by_output
-from ..transforms import Records, scale_sparse_rows
+from ..transforms import transform_rows
 from .arguments import LoopState, Scratch, Variant
 from .dense import dense_loop
 from .sparse import sparse_loop
@@ -20,8 +20,8 @@ def learn_rows(task, state, block, out):
     """Learn from the rows of a block."""
     is_sparse, fields = not isinstance(block.rows, DenseRows), state.fields
     if is_sparse and block.moments is not None:
-        _learn_scaled(task, state, block, out)
-        return True
+        rows = transform_rows(block.moments, block.rows, block.weights)
+        block = block._replace(rows=rows, moments=None)
     is_single = is_sparse and state.first.size == 1
     if is_single:  # an array of one is of another type
         state = state._replace(fields=np.asfortranarray(np.repeat(fields, 2, axis=2)))
@@ -30,21 +30,6 @@ def learn_rows(task, state, block, out):
     if is_single:
         fields[:] = state.fields[:, :, :1]
     return in_range
-
-
-def _learn_scaled(task, state, block, out):
-    """Scale sparse rows and learn them; an interruption undoes both."""
-    moments, rows, numbers = block.moments, block.rows, state.numbers
-    n_learned, weight_sum = numbers[0], moments.weight_sum.copy()
-    records = Records.with_room(rows.data.size, len(moments.values))
-    try:
-        scaled = scale_sparse_rows(moments, rows, block.weights, records)
-        learn_rows(task, state, block._replace(rows=scaled, moments=None), out)
-    except BaseException:
-        if numbers[0] == n_learned:
-            moments.weight_sum[:] = weight_sum
-            records.restore(moments.values)
-        raise
 
 
 def learn_call(task, state, block, out):
