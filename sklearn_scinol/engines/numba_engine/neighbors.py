@@ -12,7 +12,7 @@ from numba.np import arrayobj
 from ... import _portable
 from ...blocks import LANES, SIDE_BY_SIDE, store_row
 from .compiling import STRICT, compiled, runs_loop
-from .substitutes import compiles
+from .substitutes import compiles, pointer_to, repeated
 
 #: Bits of a key below the bits of the distance.
 KEY_BITS = 32
@@ -27,6 +27,8 @@ FEATURES_AT_ONCE = 16
 
 #: Type of bits that stand for the rows of a block.
 BITS = ir.IntType(SIDE_BY_SIDE)
+
+VECTOR = ir.VectorType(ir.FloatType(), LANES)
 
 
 class Room(NamedTuple):
@@ -226,43 +228,32 @@ def _add_squares(typing_context, rows, block, first, end, row, distances, bound)
         _, block, first, end, _, _, bound = arguments
         n_features, bits = cgutils.unpack_tuple(builder, rows.shape)[1], BITS(0)
         start = builder.mul(block, builder.mul(n_features, BITS(SIDE_BY_SIDE)))
-        stored, sums = builder.gep(rows.data, [start]), []
+        sums = []
         for lane in range(0, SIDE_BY_SIDE, LANES):
-            total = builder.load(_vector(builder, distances.data, BITS(lane)), align=4)
+            total = builder.load(
+                pointer_to(builder, distances, BITS(lane), VECTOR), align=4
+            )
             sums.append(cgutils.alloca_once_value(builder, total))
         with cgutils.for_range_slice(builder, first, end, BITS(1)) as (j, _):
-            x = _repeated(builder, builder.load(builder.gep(row.data, [j])))
-            at = builder.mul(j, BITS(SIDE_BY_SIDE))
+            x = builder.load(builder.gep(row.data, [j]))
+            x = repeated(builder, x, LANES)
+            at = builder.add(start, builder.mul(j, BITS(SIDE_BY_SIDE)))
             for k, total in enumerate(sums):
                 place = builder.add(at, BITS(k * LANES))
-                other = builder.load(_vector(builder, stored, place), align=4)
+                other = builder.load(pointer_to(builder, rows, place, VECTOR), align=4)
                 deviation = builder.fsub(other, x)
                 square = builder.fmul(deviation, deviation)
                 builder.store(builder.fadd(builder.load(total), square), total)
-        bounds = _repeated(builder, bound)
+        bounds = repeated(builder, bound, LANES)
         for k, total in enumerate(sums):
             total, lane = builder.load(total), BITS(k * LANES)
-            builder.store(total, _vector(builder, distances.data, lane), align=4)
+            builder.store(total, pointer_to(builder, distances, lane, VECTOR), align=4)
             near = builder.icmp_signed("<", builder.bitcast(total, bounds.type), bounds)
             near = builder.zext(builder.bitcast(near, ir.IntType(LANES)), BITS)
             bits = builder.or_(bits, builder.shl(near, lane))
         return bits
 
     return types.int64(rows, block, first, end, row, distances, bound), codegen
-
-
-def _vector(builder, numbers, i):
-    """Return a pointer to single-precision numbers from place `i` on, as a vector."""
-    vector = ir.VectorType(ir.FloatType(), LANES).as_pointer()
-    return builder.bitcast(builder.gep(numbers, [i]), vector)
-
-
-def _repeated(builder, number):
-    """Return a vector of one number."""
-    none = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
-    vector = builder.insert_element(none, number, ir.IntType(32)(0))
-    places = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(vector, none, places)
 
 
 def highest(bits):

@@ -189,7 +189,7 @@ def _pass_over(typing_context, w, P, v, g, root, growth, x, u):
             arrayobj.make_array(array_types[i])(context, builder, arguments[i])
             for i in (0, 1, 2, 6, 7)
         )
-        g, root, growth = (_splat(builder, arguments[i]) for i in (3, 4, 5))
+        g, root, growth = (repeated(builder, arguments[i], BLOCK) for i in (3, 4, 5))
         n = cgutils.unpack_tuple(builder, x.shape)[0]
         n_blocks = builder.udiv(n, _whole(BLOCK))
         one = ir.Constant(NUMBER, 1.0)
@@ -221,8 +221,8 @@ def _pass_over_rows(builder, block, w, P, v, g, root, growth, x, u):
     starts, scaled_row, x_row, sums = [], [], [], []
     for r in range(BLOCK):
         starts.append(builder.add(start, builder.mul(width, _whole(r))))
-        scaled_row.append(_splat(builder, _entry(builder, scaled, r)))
-        x_row.append(_splat(builder, _entry(builder, x_rows, r)))
+        scaled_row.append(repeated(builder, _entry(builder, scaled, r), BLOCK))
+        x_row.append(repeated(builder, _entry(builder, x_rows, r), BLOCK))
         sums.append(cgutils.alloca_once_value(builder, ir.Constant(VECTOR, None)))
         builder.store(ir.Constant(VECTOR, [ir.Constant(NUMBER, 0.0)] * BLOCK), sums[r])
 
@@ -287,29 +287,28 @@ def _place(r):
 
 
 def _places(places):
-    return ir.Constant(ir.VectorType(ir.IntType(32), BLOCK), list(places))
+    return ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
 
 
 def _entry(builder, vector, r):
     return builder.extract_element(vector, _place(r))
 
 
-def _splat(builder, number):
-    """A vector of one number."""
-    vector = builder.insert_element(
-        ir.Constant(VECTOR, ir.Undefined), number, _place(0)
-    )
-    return builder.shuffle_vector(vector, vector, _places([0] * BLOCK))
+def repeated(builder, number, n):
+    """Return a vector of one number."""
+    none = ir.Constant(ir.VectorType(number.type, n), ir.Undefined)
+    vector = builder.insert_element(none, number, _place(0))
+    return builder.shuffle_vector(vector, none, _places([0] * n))
 
 
-def _pointer(builder, array, i):
-    entry = builder.gep(array.data, [i])
-    return builder.bitcast(entry, VECTOR.as_pointer())
+def pointer_to(builder, array, i, vector):
+    """Return a pointer to numbers of an array from place `i` on, as a vector."""
+    return builder.bitcast(builder.gep(array.data, [i]), vector.as_pointer())
 
 
 def _load(builder, array, i):
-    return builder.load(_pointer(builder, array, i), align=8)
+    return builder.load(pointer_to(builder, array, i, VECTOR), align=8)
 
 
 def _store(builder, array, i, vector):
-    builder.store(vector, _pointer(builder, array, i), align=8)
+    builder.store(vector, pointer_to(builder, array, i, VECTOR), align=8)
