@@ -221,12 +221,8 @@ class Expert(Part):
         if self.is_native:
             return self._read(self.estimator._predict_validated(X, self.method))
         if not self.has_learned:
-            return self.mixing_scale.prior_prediction(X.shape[0])
+            return np.zeros((X.shape[0], self.mixing_scale.n_outputs))
         return self._read(getattr(self.estimator, self.method)(_in_double(X)))
-
-    def read_transformed(self, decision):
-        """Return predictions from decisions of its model, for rows it shares."""
-        return self._checked(self.mixing_scale.from_decision(decision, self.model.loss))
 
     @property
     def method(self):
@@ -357,8 +353,10 @@ def predict_transformed(experts, Z):
     """Predict transformed rows."""
     models = [expert.model for expert in experts]
     decisions = models[0].decisions_of_transformed(models, Z)
-    pairs = zip(experts, decisions, strict=True)
-    return [expert.read_transformed(decision) for expert, decision in pairs]
+    return [
+        each._checked(each.mixing_scale.from_decision(decision, each.model.loss))
+        for each, decision in zip(experts, decisions, strict=True)
+    ]
 
 
 def predict(experts, X):

@@ -97,10 +97,6 @@ class MixingScale:
             answer = np.broadcast_to(answer, (len(answer), self.n_outputs))
         return np.ascontiguousarray(answer)
 
-    def prior_prediction(self, n):
-        """Return the predictions of an expert that has learned nothing."""
-        return np.zeros((n, self.n_outputs))
-
     def losses_of_weights(self, k, losses):
         """Select losses for a set of weights, of losses (..., n_outputs or 1)."""
         if not self.shares_weights:

@@ -498,7 +498,8 @@ class MixtureModel(Model):
             if model.shares_rows:
                 model.share_transforms(shared[expert.sees_dense_view])
         for level in self.levels:
-            level.share_weight_scale(self.weight_scale)
+            for pool in level.pools:
+                pool.weight_scale = self.weight_scale
 
     def _clip(self, block, predictions, losses, limits, served, are_new):
         """Clip predictions to the range of the targets before each row, in place.

@@ -93,11 +93,6 @@ class SecondLevel(Part):
             return weights
         return np.column_stack([1.0 - weights.sum(axis=1), weights])
 
-    def share_weight_scale(self, scale):
-        """Set the scale of row weights of all pools, which the mixture updates."""
-        for pool in self.pools:
-            pool.weight_scale = scale
-
     def learn(
         self,
         engine,

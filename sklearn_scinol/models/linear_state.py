@@ -179,15 +179,15 @@ class LinearState(OnlineModel):
     def decision_of_transformed(self, Z):
         """Predict rows that are transformed."""
         with np.errstate(all="ignore"):
-            p = self._predict_averaged(Z) if self.averages else self._predict(Z)
+            if self.averages:
+                w, b = self._weights()
+                p = Z @ w.T + b
+            else:
+                p = self._predict(Z)
             if self.target is not None:
                 return self.target.to_raw(p)
             ratios = self.slope_ratios
             return p if ratios is None else ratios * p
-
-    def _predict_averaged(self, Z):
-        w, b = self._weights()
-        return Z @ w.T + b
 
     def _predict(self, Z):
         if not self.traits.reaches:
@@ -234,9 +234,12 @@ class LinearState(OnlineModel):
 
     def _weights(self):
         """Weights of features, for values within reach of the learner; intercepts."""
-        if self.averages:
-            return self._split(self._averaged_weights())
-        return self._latest_weights()
+        if not self.averages:
+            return self._latest_weights()
+        total, last = self.fields[-2:]
+        w = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
+        w_sum = sum_before(total, last, ..., w, self.clock[0, :, np.newaxis])
+        return self._split(w_sum / (self.t - self.averaging_starts))
 
     def _split(self, weights):
         w, b = np.split(weights, [self.n_columns], axis=1)
@@ -260,12 +263,6 @@ class LinearState(OnlineModel):
             return np.zeros(self.n_outputs)
         i = (slice(None), self.n_columns)
         return self.learner.weight(self.state(), i, self.scale_of_predicted, self.t + 1)
-
-    def _averaged_weights(self):
-        total, last = self.fields[-2:]
-        w = self.learner.weight(self.state(), ..., 0.0, self.t + 1)
-        w_sum = sum_before(total, last, ..., w, self.clock[0, :, np.newaxis])
-        return w_sum / (self.t - self.averaging_starts)
 
     def coefficients(self):
         """Weights (n_outputs, n_features) and intercepts, in the units of raw rows."""

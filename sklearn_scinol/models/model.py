@@ -89,9 +89,10 @@ class Chunk:
 
         It is NaN or infinite if some are not finite, or if to tell takes a copy.
         """
-        X = self.X
-        values = X.data if sparse.issparse(X) else X
-        if not sparse.issparse(X) and not _is_usual(X):
+        X = values = self.X
+        if sparse.issparse(X):
+            values = X.data
+        elif not (X.dtype == np.float64 and X.flags.c_contiguous):
             return np.inf
         norm = get_engine(current_engine()).norm(np.require(values, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
@@ -332,11 +333,6 @@ class Model(Part, metaclass=ABCMeta):
 def at_once(key, function):
     """Call a function of transforms that are not shared."""
     return function()
-
-
-def _is_usual(X):
-    """Whether engines take dense rows as they are."""
-    return X.dtype == np.float64 and X.flags.c_contiguous
 
 
 def dense_rows(X, rows):
