@@ -107,17 +107,16 @@ class SavedArrays:
             indices, indptr = X.indices, X.indptr
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
-        self.room = np.zeros(sizes.sum())
+        self.room = np.empty(sizes.sum())
         self.save = _copy_loop(False).bind(*places, self.room)
         self.restore = _copy_loop(True).bind(*places, self.room)
+        self._is_finite = np.empty(1)
+        self._check = _finite_loop().bind(*places, self._is_finite)
 
     def are_finite(self):
         """Whether all numbers in the arrays are finite, as they are now."""
-        self.save()
-        are_finite = np.isfinite(self.room).all()
-        if not are_finite:
-            self.room[:] = 0.0  # of which the next row may need less
-        return bool(are_finite)
+        self._check()
+        return self._is_finite[0] == 1.0
 
 
 @cache
@@ -138,6 +137,24 @@ def _copy_loop(restores):
                 start += size
 
     return compiled(save)
+
+
+@cache
+def _finite_loop():
+
+    def are_finite(places, n_whole, indices, indptr, is_finite):
+        is_finite[0] = 0.0
+        for i in range(len(places)):
+            size, is_whole = places[i, 1], i < n_whole
+            for j in range(1 if is_whole else indptr[1]):
+                record = 0 if is_whole else indices[j]
+                values = numbers_at(places[i, 0] + 8 * size * record, size)
+                for k in range(size):
+                    if not np.isfinite(values[k]):
+                        return
+        is_finite[0] = 1.0
+
+    return compiled(are_finite)
 
 
 def numbers_at(address, size):
