@@ -523,7 +523,6 @@ def replay(name, seed):
     """Print the calls of a case, and what came of each."""
     case = seeded_case(ESTIMATORS[name], seed)
     print(f"{case.estimator!r}, engine {case.engine}")
-    np.set_printoptions(floatmode="unique", threshold=400, linewidth=88)
 
     def tell(said):
         if isinstance(said, Call):
@@ -537,7 +536,8 @@ def replay(name, seed):
             print("  done" if said is case.estimator else f"  {said!r}")
 
     try:
-        judge(case, tell)
+        with np.printoptions(floatmode="unique", threshold=400, linewidth=88):
+            judge(case, tell)
     except Failed as failure:
         print(f"{failure.verdict}: {failure.cause}")
         return 1
