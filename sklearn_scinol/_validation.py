@@ -50,8 +50,13 @@ def last_step(model):
 
 
 def check_not_masked(**arrays):
-    """Refuse arrays with masked values, given by the names of parameters."""
+    """Refuse masked values and lazy frames, given by the names of parameters."""
     for name, array in arrays.items():
+        if type(array).__name__ == "LazyFrame":  # of polars
+            raise TypeError(
+                f"{name} is a LazyFrame, which has no values yet: pass "
+                f"{name}.collect()."
+            )
         if np.ma.is_masked(array):
             raise ValueError(
                 f"{name} has masked values, and its mask would be ignored: "

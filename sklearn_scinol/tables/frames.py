@@ -39,6 +39,10 @@ class Column(NamedTuple):
     is_missing: np.ndarray  # bool, (n,)
 
 
+class Categories(Column):
+    """The values of a column whose type is for categories."""
+
+
 class Frame:
     """Columns of a library by name, which `read` converts to a :class:`Column`.
 
@@ -181,7 +185,8 @@ def _from_pandas(series):
 def _from_categories(categories, codes):
     """Make a column of categories and codes; -1 stands for a missing value."""
     is_missing = codes < 0
-    return Column(categories.values.take(np.where(is_missing, 0, codes)), is_missing)
+    values = categories.values.take(np.where(is_missing, 0, codes))
+    return Categories(values, is_missing)
 
 
 def _from_polars(series):
@@ -189,12 +194,16 @@ def _from_polars(series):
         return _from_arrow(series.to_arrow())
     if series.dtype.is_numeric() and not series.dtype.is_decimal():
         return _from_numbers(series.cast(float).to_numpy())
-    return _from_objects(series.to_list())
+    column = _from_objects(series.to_list())
+    is_category = str(series.dtype).startswith(("Categorical", "Enum"))
+    return Categories(*column) if is_category else column
 
 
 def _from_arrow(array):
     pa = import_module("pyarrow")
     types = pa.types
+    if types.is_dictionary(array.type):
+        return Categories(*_from_arrow(as_single_array(array)))
     array = as_single_array(array)
     kind = array.type
     if array.null_count == len(array):

@@ -7,7 +7,15 @@ from math import isinf, isnan
 
 import numpy as np
 
-from .frames import Column, all_missing, as_text, as_texts, as_timedelta, as_utc
+from .frames import (
+    Categories,
+    Column,
+    all_missing,
+    as_text,
+    as_texts,
+    as_timedelta,
+    as_utc,
+)
 from .strings import Strings
 
 KINDS = "number", "category", "boolean", "date", "time", "text"
@@ -30,6 +38,8 @@ def infer_kind(column):
     values = column.values
     if column.is_missing.all():
         return None
+    if isinstance(column, Categories):
+        return "category"
     if not isinstance(values, Strings):
         return next(kind for kind in _READERS if _READERS[kind][1] == values.dtype)
     given = np.flatnonzero(~column.is_missing)[:MAX_INSPECTED]

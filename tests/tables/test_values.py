@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn_scinol import HedgeClassifier, OnlineConformalClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
+from sklearn_scinol.tables import frames
 
 KINDS = {
     "number": 1.5,
@@ -196,6 +197,37 @@ def test_a_chunk_without_values_is_of_any_type(kind):
         assert TableEncoder().fit(chunks[0]).fit(first).kinds_["x"] == kind
 
 
+# Categories by their types.
+
+
+@pytest.mark.parametrize("without", [(), ("pyarrow",)], ids=["pyarrow", "without"])
+def test_types_of_categories(without, monkeypatch):
+    """Whatever values they have, unless a kind is declared."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    texts = ["a b c", "d e f", "g h i"]
+    days = pandas.to_datetime(["2026-01-01", "2026-01-02", None])
+    series = [
+        pandas.Categorical(each) for each in ([3, 1, 2], [True, None], days, texts)
+    ]
+    frames_of_all = [pandas.DataFrame({"z": each}) for each in series]
+    types = polars.Categorical, polars.Enum(texts)
+    frames_of_all += [polars.DataFrame({"z": texts}, {"z": each}) for each in types]
+    if without:
+        monkeypatch.setattr(frames, "find_spec", lambda name: None)
+    else:
+        arrays = [pa.array(each).dictionary_encode() for each in ([3, 1, 2], texts)]
+        frames_of_all += [pa.table({"z": each}) for each in arrays]
+    for frame in frames_of_all:
+        assert TableEncoder().fit(frame).kinds_ == {"z": "category"}
+    encoder = TableEncoder().fit(frames_of_all[0])
+    assert encoder.categories_ == {"z": ["3", "1", "2"]}
+    number = TableEncoder(kinds={"z": "number"})
+    expected = number.fit_transform([{"z": 3.0}, {"z": 1.0}, {"z": 2.0}]).toarray()
+    assert_array_equal(number.fit_transform(frames_of_all[0]).toarray(), expected)
+
+
 # Types that are not supported.
 
 
@@ -226,6 +258,15 @@ def test_messages_name_the_column_and_a_remedy_that_works():
         assert remedy in str(caught.value)
         TableEncoder().fit(X.assign(bad=apply(column)))
         TableEncoder(kinds={"bad": "drop"}).fit(X)
+
+
+@pytest.mark.parametrize("learner", [TableEncoder(), ScInOLClassifier()])
+def test_lazy_frames(learner):
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    X = polars.DataFrame({"x": [1.0, 2.0]})
+    with pytest.raises(TypeError, match=r"X is a LazyFrame.*: pass X\.collect\(\)\."):
+        learner.fit(X.lazy(), [0, 1])
+    learner.fit(X.lazy().collect(), [0, 1])
 
 
 # Labels.
