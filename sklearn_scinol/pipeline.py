@@ -448,7 +448,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
 
         As :meth:`Pipeline.fit <sklearn.pipeline.Pipeline.fit>`. A step that learns
         labels as well, such as a :class:`~sklearn_scinol.preprocessing.TableEncoder`,
-        is told the classes.
+        is told the classes and weights.
 
         Parameters
         ----------
@@ -457,22 +457,29 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
         y : array-like of shape (n_samples,) or (n_samples, n_outputs), default=None
             Targets, for all steps.
         **params : dict
-            Parameters of the steps' `fit` as ``name__parameter``; with metadata routing
-            what steps request.
+            `sample_weight` for the last step, and parameters of the steps' `fit` as
+            ``name__parameter``; with metadata routing what steps request.
 
         Returns
         -------
         self : object
             The pipeline, whose steps are fitted.
         """
-        last = self._final_estimator
+        last, is_routed = self._final_estimator, _routing_enabled()
         check_not_missing(y)  # before a step has learned
-        if is_classifier(last) and is_multilabel(y):
+        has_classes = is_classifier(last) and not is_multilabel(y)
+        if is_classifier(last) and not has_classes:
             y = as_indicators(y)
-        elif y is not None and is_classifier(last) and not _routing_enabled():
-            for name, step in self.steps[:-1]:
-                if hasattr(step, "_wants_targets") and step._wants_targets(last):
-                    params.setdefault(f"{name}__classes", unique_labels(y))
+        c = None if is_routed else params.pop("sample_weight", None)
+        for name, step in self.steps[:-1]:
+            is_told = hasattr(step, "_wants_targets") and learns_labels(step, last)
+            if is_told and not (y is None or is_routed):
+                classes = params.get(key := f"{name}__classes")
+                if classes is None and has_classes:
+                    classes = unique_labels(y)
+                params[key] = self._targets_of(step, y, classes, c)
+        if c is not None:
+            params[f"{self.steps[-1][0]}__sample_weight"] = c
         return super().fit(X, y, **params)
 
     predict = _locked_method("predict")
@@ -600,8 +607,9 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
             except NotFittedError as error:
                 raise NotFittedError(
                     f"The step {name!r} has no partial_fit and is not fitted: "
-                    f"{type(step).__name__} must be fitted before the pipeline learns "
-                    "from a stream."
+                    f"{type(step).__name__} must be fitted to first rows before the "
+                    "pipeline learns from a stream. Wrapped in a FrozenEstimator, it "
+                    "stays fitted when the pipeline is cloned."
                 ) from error
 
     def _route(self, params):

@@ -245,12 +245,14 @@ class StreamTransformer(
         if library == "default" or not sparse.issparse(Z):
             return Z
         if library != "pandas" or isinstance(Z, TableRows):
-            what = "two views of rows" if library == "pandas" else "sparse rows"
-            other = ", or sparse_output=False" * hasattr(self, "sparse_output")
-            raise ValueError(
-                f"Frames of {library} do not have {what}: use "
-                f"set_output(transform='default'){other}."
-            )
+            remedies = "use set_output(transform='default')"
+            if hasattr(self, "sparse_output"):
+                remedies += ", or sparse_output=False for dense rows"
+            what = "sparse rows"
+            if library == "pandas":
+                what = "both the sparse and the dense rows of a table with y"
+                remedies += " or True for sparse ones"
+            raise ValueError(f"Frames of {library} cannot hold {what}: {remedies}.")
         frames = import_optional("pandas", "`set_output`").DataFrame
         index = X.index if isinstance(X, frames) else None
         return frames.sparse.from_spmatrix(Z, index=index)

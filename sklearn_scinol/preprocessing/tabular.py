@@ -93,6 +93,8 @@ class TableReader(StreamTransformer):
         """
 
     def _targets(self, y, classes):
+        if isinstance(classes, Targets):  # of a pipeline: with weights
+            return classes
         return None if y is None else Targets(y, classes)
 
     def _option(self, name):

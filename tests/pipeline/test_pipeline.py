@@ -218,7 +218,7 @@ def test_unfitted_steps(name, method):
     model = unfitted(step)
     message = (
         f"The step '{name}' has no partial_fit and is not fitted: "
-        f"{type(step).__name__} must be fitted before the pipeline learns"
+        f"{type(step).__name__} must be fitted to first rows .* FrozenEstimator"
     )
     with pytest.raises(NotFittedError, match=message):
         getattr(model, method)(X, y, classes=[0, 1])
@@ -435,6 +435,38 @@ def test_parameters_of_steps(method):
     assert_array_equal(model[-1].coef_, alone.coef_)
 
 
+def test_fit_with_weights():
+    """Of the last step, and of the means of targets of a table."""
+    (X, y), c = data(), weight()
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0))
+    model.fit(X, y, sample_weight=c)
+    alone = clone(model[-1]).fit(model[0].transform(X), y, sample_weight=c)
+    assert_array_equal(model[-1].coef_, alone.coef_)
+    encoder = TableEncoder(kinds={"x0": "category"}, sparse_output=False)
+    X = np.round(X, 1)
+    for last in ScInOLClassifier(), ScInOLRegressor():
+        model = make_online_pipeline(encoder, last)
+        means = []
+        for c in weight(), None:
+            model = clone(model).fit(X, y, sample_weight=c)
+            means.append(model[0].transform(X))
+            classes = [0, 1] if hasattr(last, "predict_proba") else None
+            other = clone(model).partial_fit(X, y, classes, c)
+            assert_array_equal(means[-1], other[0].transform(X))
+        assert (means[0] != means[1]).any()
+        key = {"tableencoder__classes": classes, "sample_weight": weight()}
+        assert_array_equal(clone(model).fit(X, y, **key)[0].transform(X), means[0])
+
+
+def test_fit_with_requested_weights(routing):
+    (X, y), c = data(), weight()
+    last = ScInOLClassifier(random_state=0).set_fit_request(sample_weight=True)
+    scaler = StandardScaler().set_fit_request(sample_weight=False)
+    model = make_online_pipeline(scaler, last).fit(X, y, sample_weight=c)
+    alone = clone(last).fit(StandardScaler().fit_transform(X), y, sample_weight=c)
+    assert_array_equal(model[-1].coef_, alone.coef_)
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -627,7 +659,11 @@ def test_frames_of_polars_have_no_sparse_rows(step):
     model = make_online_pipeline(StandardScaler(), step, ScInOLClassifier())
     before = states(model.set_output(transform="polars"))
     has_parameter = isinstance(step, TableEncoder)
-    match = r"'default'\)" + ", or sparse_output=False" * has_parameter + r"\."
+    match = (
+        r"'default'\)"
+        + ", or sparse_output=False for dense rows" * has_parameter
+        + r"\."
+    )
     with pytest.raises(ValueError, match=match):
         model.partial_fit(*data(), classes=[0, 1])
     assert_identical(states(model), before)
@@ -637,7 +673,8 @@ def test_frames_of_polars_have_no_sparse_rows(step):
 @with_checks(
     make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0, tol=0.05)),
     make_online_pipeline(StandardScaler(), ScInOLRegressor(random_state=0, tol=0.05)),
-    make_online_pipeline(StandardScaler(), clone(SGD)),
+    # SGD's default `tol` ends before a class of weight 0 is no longer predicted.
+    make_online_pipeline(StandardScaler(), clone(SGD).set_params(tol=None)),
     make_online_pipeline(StandardScaler(), IncrementalPCA()),
     expected_failed=dict.fromkeys(
         ["check_estimators_overwrite_params", "check_dont_overwrite_parameters"],

@@ -185,7 +185,7 @@ def test_bad_parameters(kind, name, value):
 
 
 def test_frames_of_encoded_tables():
-    """Sparse columns of pandas; with two views of a row, a sentence."""
+    """Sparse columns of pandas; with targets one of two views."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     rows = [{"city": "Oslo", "rooms": 2}, {"city": "Rome", "rooms": None}] * 5
     table = pandas.DataFrame(rows, index=np.arange(10) + 7)
@@ -199,8 +199,11 @@ def test_frames_of_encoded_tables():
     has_values = np.unique(plain.indices)
     assert_array_equal(Z.iloc[:, has_values], plain[:, has_values].toarray())
     before = pickle.dumps(encoder)
-    with pytest.raises(ValueError, match="or sparse_output=False"):
+    with pytest.raises(ValueError, match="dense rows or True for sparse ones"):
         encoder.fit_transform(table, [0, 1] * 5, classes=[0, 1])
     assert pickle.dumps(encoder) == before
+    sparse = clone(encoder).set_params(sparse_output=True)
+    again = sparse.fit(table, [0, 1] * 5).transform(table)
+    assert again.equals(Z)
     dense = encoder.set_params(sparse_output=False)
     assert dense.fit_transform(table, [0, 1] * 5, classes=[0, 1]).shape == (10, 3)
