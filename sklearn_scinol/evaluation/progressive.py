@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
@@ -174,8 +175,8 @@ def progressive_validation(
         metric needs probabilities, as by default; otherwise 1 for a wrong label and 0
         for a right one; in regression the absolute error, the mean of it over outputs.
     progress : bool, default=True
-        Whether to show a progress bar, if tqdm is installed and the stream takes longer
-        than a second. Its time and rate leave compiling out.
+        Whether to show a progress bar on a terminal or in a notebook, if tqdm is
+        installed and the stream takes over a second. Its time leaves compiling out.
 
     Returns
     -------
@@ -336,12 +337,14 @@ def _progress_bar(progress):
 
         def update(self, n=1):
             pause, self.stopped = stopped() - self.stopped, stopped()
-            if not self.disable:  # as by TQDM_DISABLE
+            if not self.disable:  # as by TQDM_DISABLE, or without a terminal
                 self.start_t += pause
                 self.last_print_t += pause
             return super().update(n)
 
-    return LearningBar(unit=" rows", unit_scale=True, delay=1)
+    # None: without a terminal, which the output of a notebook is not either.
+    disable = False if "ipykernel" in sys.modules else None
+    return LearningBar(unit=" rows", unit_scale=True, delay=1, disable=disable)
 
 
 class ProgressiveEstimator:

@@ -557,7 +557,8 @@ def test_score_that_is_not_defined_yet_is_nan():
 # Progress.
 
 
-def test_progress_bar_goes_to_stderr(capsys, monkeypatch):
+@pytest.mark.parametrize("where", ["terminal", "notebook", "log"])
+def test_progress_bar_goes_to_stderr(where, capsys, monkeypatch):
     tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
 
     class EagerBar(tqdm.tqdm):
@@ -565,18 +566,22 @@ def test_progress_bar_goes_to_stderr(capsys, monkeypatch):
             super().__init__(**{**keywords, "delay": 0})
 
     monkeypatch.setattr(tqdm, "tqdm", EagerBar)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: where == "terminal")
+    if where == "notebook":
+        monkeypatch.setitem(sys.modules, "ipykernel", sys)
     X, y = classification()
     progressive_validation(
         ScInOLClassifier(), chunks(X, y), metrics="accuracy", classes=[0, 1]
     )
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert "120 rows" in captured.err
-    assert "accuracy=0." in captured.err
+    assert ("120 rows" in captured.err) == (where != "log")
+    assert ("accuracy=0." in captured.err) == (where != "log")
 
 
 def test_progress_bar_leaves_compiling_out(monkeypatch):
     pytest.importorskip("tqdm", reason="tqdm is not installed")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     bar = progressive._progress_bar(True)
     before = bar.start_t, bar.last_print_t
     clock.turn_back(clock.learning_time() - 100.0)
