@@ -99,7 +99,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
         estimators: list[tuple[str, Any]] | None = None,
         *,
         loss: ClassificationLoss = "log_loss",
-        exclude: list[str] | tuple[str, ...] = (),
+        exclude: str | list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

@@ -331,7 +331,7 @@ def _kinds(mixture, loss, X, is_of_table):
     found, reasons = {}, {}
 
     def decide(kind, *conditions):
-        conditions = (kind not in mixture.exclude, EXCLUDED), *conditions
+        conditions = (kind not in mixture._excluded, EXCLUDED), *conditions
         unmet = [reason for is_met, reason in conditions if not is_met]
         reasons[kind] = unmet[0] if unmet else None
         found[kind] = not unmet

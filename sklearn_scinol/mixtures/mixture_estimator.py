@@ -73,7 +73,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         Names and experts, which are cloned: any that have `partial_fit`. ``"drop"``
         leaves one out. None stands for the default experts, see
         :doc:`/user_guide/mixtures`.
-    exclude : list or tuple of str, default=()
+    exclude : str, list or tuple of str, default=()
         Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
         "second_order", "random_features", "neighbors", "forest", "extra_trees",
         "additive" and "last_label"; "pools" leaves out the pools of experts, of which
@@ -112,7 +112,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     _own_constraints: dict = {
         "estimators": [list, None],
         "early_stopping": ["boolean", StrOptions({"auto"})],
-        "exclude": [list, tuple],
+        "exclude": [str, list, tuple],
         "clip_ratio": [ABOVE_ONE, None],
         "n_jobs": [
             Interval(Integral, 1, None, closed="left"),
@@ -203,7 +203,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         n_classes = self.classes_.size if is_classifier(self) else 1
         has_probabilities = hasattr(loss, "log_probabilities")
         conditions = (
-            ("pools" not in self.exclude, EXCLUDED),
+            ("pools" not in self._excluded, EXCLUDED),
             (
                 has_probabilities or not is_classifier(self),
                 "the loss has no probabilities",
@@ -260,8 +260,12 @@ class MixtureEstimator(Additive, _BaseComposition):
         names = ", ".join(name for name, _ in experts)
         return experts, [FoundKind("", "given", names)]
 
+    @property
+    def _excluded(self):
+        return (self.exclude,) if isinstance(self.exclude, str) else self.exclude
+
     def _check_excluded(self):
-        unknown = [kind for kind in self.exclude if kind not in EXCLUDABLE]
+        unknown = [kind for kind in self._excluded if kind not in EXCLUDABLE]
         if unknown:
             raise InvalidParameterError(
                 f"The 'exclude' parameter of {type(self).__name__} must have names "

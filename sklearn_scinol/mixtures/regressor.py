@@ -91,7 +91,7 @@ class HedgeRegressor(PredictsDeviations, MixtureEstimator, OnlineRegressor):
         loss: RegressionLoss = "absolute_error",
         epsilon: float = 0.1,
         quantile: Quantiles = 0.5,
-        exclude: list[str] | tuple[str, ...] = (),
+        exclude: str | list[str] | tuple[str, ...] = (),
         clip_ratio: float | None = None,
         max_iter: int = DEFAULT_MAX_ITER,
         tol: float | None = DEFAULT_TOL,

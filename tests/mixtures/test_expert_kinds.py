@@ -51,7 +51,7 @@ def names(value):
             {"loss": "squared_hinge"},
         ),
         ("second_order", "more than 256 features", 257, {}),
-        ("second_order", "excluded", 3, {"exclude": ["second_order"]}),
+        ("second_order", "excluded", 3, {"exclude": "second_order"}),
         ("random_features", "more than 4096 features", 4097, {}),
         ("neighbors", "more than 4096 features", 4097, {}),
         ("neighbors", "they are of use in pools only", 3, {"exclude": ("pools",)}),
@@ -79,7 +79,7 @@ def test_wide_rows():
     assert found["random_features"] == "none: more than 64 features"
 
 
-@pytest.mark.parametrize("exclude", [["forrest"], ("pools", 3)])
+@pytest.mark.parametrize("exclude", ["forrest", ["forrest"], ("pools", 3)])
 def test_unknown_kinds(exclude):
     words = "'exclude' parameter of HedgeClassifier must have names among .*'pools'"
     with pytest.raises(ValueError, match=words):
