@@ -1,7 +1,7 @@
 """Show a saved model and its largest terms.
 
 A term is the coefficient of a feature. Numbers are standardised, so that terms can be
-compared.
+compared, but for those of the estimator newton.
 """
 
 import csv
@@ -121,7 +121,7 @@ def _terms(model):
     else:
         names = _check_feature_names_in(model)
     coefs = np.atleast_2d(final.coef_)
-    if encoder := encoder_of(model):
+    if (encoder := encoder_of(model)) and encoder.sparse_output:
         coefs[:, encoder._encoding.retired_columns()] = 0.0
     intercepts = np.broadcast_to(final.intercept_, len(coefs))
     labels = range(len(coefs)) if len(coefs) > 1 else [None]

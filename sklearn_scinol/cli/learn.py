@@ -583,6 +583,8 @@ def _new_model(arguments, known):
     encoder = TableEncoder(
         kinds=kinds or None,
         interactions=arguments.interactions,
+        # Newton steps learn a covariance of any two columns: there must be few.
+        sparse_output=False if family == "OnlineNewton" else "auto",
         **options_of_encoder,
     )
     steps = [encoder, estimator]
