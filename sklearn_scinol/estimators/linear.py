@@ -141,7 +141,8 @@ class _Linear:
         Whether to predict with averaged weights; an int: averaged from that row on.
     moment_forgetting : float, default=0.0
         Share of its weight in means and deviations that a row loses per later row,
-        dense or sparse; matters where features are centred or scaled.
+        dense or sparse; matters where features are centred or scaled. If they are
+        scaled, `coef_` is for rows near the means only.
 
     Attributes
     ----------

@@ -36,9 +36,10 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     Attributes
     ----------
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
-        Mean by `weights_` of the weights of the features, in experts that have them, to
-        see which features matter. Do not predict with `coef_`: the model mixes
-        probabilities, of other experts too, and multiplies them in pools.
+        Mean by `weights_` of the weights of the features in linear experts, to see
+        which features matter; experts whose scaling forgets are left out. Do not
+        predict with `coef_`: the model mixes probabilities, of other experts too, and
+        multiplies them in pools.
     weights_ : ndarray of shape (n_experts,) or (n_labels, n_experts)
         Weights of the experts at the next row, of sum 1. Several labels a row have
         weights of their own.

@@ -358,11 +358,15 @@ class MixtureEstimator(Additive, _BaseComposition):
             # The mean of probabilities is not linear in any case.
             and not (is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS))
         ]
+        of_experts = [
+            None if _forgets_moments(expert) else found
+            for expert, found in zip(experts, of_experts, strict=True)
+        ]
         if lacking or all(found is None for found in of_experts):
             name = (lacking or experts)[0].name
             raise AttributeError(
                 f"This {type(self).__name__!r} has no attribute {attribute!r}, since "
-                f"its expert {name!r} has none."
+                f"its expert {name!r} has none that describes its predictions."
             )
         if attribute == "coef_" and is_by_output(self._model.loss):
             of_experts = [None if w is None else np.atleast_2d(w) for w in of_experts]
@@ -371,20 +375,21 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _mean_of_experts(self, of_experts, axis=0):
         """Mean by the experts' weights of what experts have; None is left out.
 
-        Where outputs have weights of their own, `axis` is that of outputs.
+        In regression it is that of the mixture if nothing is left out. Where outputs
+        have weights of their own, `axis` is that of outputs.
         """
         there = [k for k, each in enumerate(of_experts) if each is not None]
         values = [of_experts[k] for k in there]
-        weights = self._model.weights_in_mean[:, there]
+        weights = self._model.weights_in_mean
+        if len(there) < len(of_experts):
+            weights = self._model.weights[:, there]
+            weights = weights / weights.sum(axis=1, keepdims=True)
         if is_by_output(self._model.loss):  # some experts have one output
             values = [
                 each if each.shape[axis] > 1 else np.repeat(each, len(weights), axis)
                 for each in values
             ]
         values = np.stack(values)
-        if is_classifier(self):
-            # With nothing missing, the sum is 1 but for rounding.
-            weights = weights / weights.sum(axis=1, keepdims=True)
         if len(weights) == 1:
             return np.tensordot(weights[0], values, 1)
         values = np.moveaxis(values, axis + 1, 0)
@@ -423,7 +428,9 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def _not_in_coef(self):
         """Names of experts without coefficients, and of pools if not linear."""
-        return self._names_without(lambda each: hasattr(each.estimator, "coef_"))
+        return self._names_without(
+            lambda e: hasattr(e.estimator, "coef_") and not _forgets_moments(e)
+        )
 
     def _names_without(self, has_part):
         model = self._fitted_model()
@@ -611,6 +618,15 @@ def _without(found):
         names = f"{', '.join(first)} and {last}" if first else last
         lacking.append(f"{names} ({reason})")
     return f", without {', '.join(lacking)}" if lacking else ""
+
+
+def _forgets_moments(expert):
+    """Whether an expert scales features by moments that forget.
+
+    Then its coefficients do not describe its predictions: the deviation of a feature
+    that stays 0 falls without end.
+    """
+    return isinstance(expert.model, LinearModel) and expert.model.features.decays
 
 
 def _has_terms(expert):

@@ -36,8 +36,9 @@ class HedgeRegressor(PredictsDeviations, MixtureEstimator, OnlineRegressor):
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
-        Mean weights of the features, if all experts are linear: those of the mixture
-        where none of its experts is clipped.
+        Weights of the features, if all experts are linear: those of the mixture where
+        none of its experts is clipped. Experts whose scaling forgets, or that learn the
+        dense view of a table, are left out: then the mean of the others by `weights_`.
     weights_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weights of the experts at the next row, of sum 1 for each output.
 

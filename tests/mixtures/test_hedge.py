@@ -39,6 +39,7 @@ from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
+    AdaImplicitRegressor,
     HedgeClassifier,
     HedgeRegressor,
     OnlineNewtonRegressor,
@@ -840,12 +841,16 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6))
     y = np.digitize(X[:, 2] - X[:, 4], [0.0] if n_classes == 2 else [-0.7, 0.7])
-    others = ["random_features", "neighbors", "forest", "extra_trees"]
+    others = ["random_features", "neighbors", "forest", "extra_trees", "last_label"]
     model = HedgeClassifier(exclude=["additive", *others])
     model.partial_fit(X, y, classes=np.arange(n_classes))
+    (forgetting,) = np.flatnonzero(
+        [getattr(e, "moment_forgetting", 0.0) > 0.0 for e in model.estimators_]
+    )
     experts = np.array([expert.coef_ for expert in model.estimators_])
-    expected = np.einsum("e,ekd->kd", model.weights_, experts)
-    assert_allclose(model.coef_, expected)
+    w = np.delete(model.weights_, forgetting)
+    experts = np.delete(experts, forgetting, axis=0)
+    assert_allclose(model.coef_, np.einsum("e,ekd->kd", w / w.sum(), experts))
     assert model.intercept_.shape == (1 if n_classes == 2 else 3,)
     model.set_params(exclude=others, max_iter=1, tol=None)
     for select in (
@@ -853,6 +858,32 @@ def test_coefficients_of_a_classifier_say_which_features_matter(n_classes, engin
         RFE(model, n_features_to_select=2, step=4),
     ):
         assert_array_equal(np.flatnonzero(select.fit(X, y).get_support()), [2, 4])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("classifies", [True, False])
+def test_coefficients_of_rare_features(classifies, container):
+    """Experts whose deviations of them fall for ever are left out."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((1000, 3))
+    X[:, 0], X[5, 1] = rng.normal(size=1000), 1.0
+    mixture, *kinds, first = (
+        (HedgeClassifier, ScInOLClassifier, AdaImplicitClassifier, {"classes": [0, 1]})
+        if classifies
+        else (HedgeRegressor, ScInOLRegressor, AdaImplicitRegressor, {})
+    )
+    forgets = kinds[1](scale=True, moment_forgetting=0.03)
+    experts = [("one", kinds[0]()), ("forgets", forgets), ("two", kinds[1](scale=True))]
+    rows, y = container(X), 1 * (X[:, 0] > 0)
+    model = mixture(experts).partial_fit(rows, y, **first)
+    assert abs(model.coef_).max() < 50.0
+    w = model.weights_[::2] / model.weights_[::2].sum()
+    for name in "coef_", "intercept_":
+        one, _, two = [getattr(each, name) for each in model.estimators_]
+        assert_allclose(getattr(model, name), w[0] * one + w[1] * two, rtol=1e-12)
+    alone = mixture(experts[1:2]).partial_fit(rows, y, **first)
+    with pytest.raises(AttributeError, match="'forgets' has none that describes"):
+        alone.coef_  # noqa: B018
 
 
 def test_experts_without_coefficients():

@@ -254,12 +254,24 @@ def test_order_and_what_is_not_shown():
 
 
 def test_pools_are_not_shown():
-    others = ["last-label", "dense view", "pools"]
-    for exclude, expected in ([], others), (["pools"], ["dense view"]):
+    forgetting = "constant-forgetting"
+    others = [forgetting, "last-label", "dense view", "pools"]
+    for exclude, expected in ([], others), (["pools"], [forgetting, "dense view"]):
         model = learned(HedgeClassifier(exclude=exclude), table(60), interactions=None)
         assert model.plot_terms(["age"]).not_shown == expected
     model = learned(HedgeRegressor(), table(60), interactions=None)
-    assert model.plot_terms(["age"]).not_shown == ["dense view"]
+    assert model.plot_terms(["age"]).not_shown == [forgetting, "dense view"]
+
+
+@pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor()], ids=str)
+def test_rare_categories(estimator):
+    rows = table(1000)
+    for k in 5, 6:
+        rows[k]["city"] = "rare"
+    model = learned(estimator, rows, interactions=None)
+    term = all_terms(model)["city", "category"]
+    assert "rare" in term.points
+    assert abs(model[-1].coef_).max() < 50.0
 
 
 @pytest.mark.parametrize("output", [0, 1, 2])
