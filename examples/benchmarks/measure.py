@@ -35,6 +35,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from interface import InputError, gives_status
+from PIL import Image
 
 EXAMPLES = Path(__file__).resolve().parents[1]
 MEASURED = EXAMPLES.parent / "doc" / "measured"
@@ -66,7 +67,12 @@ def printed_by(run, data_dir, folder):
     if done.returncode:
         raise InputError(f"{script} ended with status {done.returncode}.")
     for figure in run.get("figures", ()):
-        shutil.copy(Path(folder, figure), EXAMPLES.parent / "doc" / "images")
+        target = EXAMPLES.parent / "doc" / "images" / figure
+        if target.suffix == ".png":  # smaller, with a palette
+            image = Image.open(Path(folder, figure)).convert("RGB")
+            image.quantize(128).save(target, optimize=True)
+        else:
+            shutil.copy(Path(folder, figure), target)
     return done.stdout
 
 
