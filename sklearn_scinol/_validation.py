@@ -49,7 +49,7 @@ def last_step(model):
     return model
 
 
-def check_not_masked(**arrays):
+def check_has_values(**arrays):
     """Refuse masked values and lazy frames, given by the names of parameters."""
     for name, array in arrays.items():
         if type(array).__name__ == "LazyFrame":  # of polars

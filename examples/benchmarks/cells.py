@@ -11,10 +11,9 @@ import hashlib
 import json
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
-from interface import show_progress
+from interface import add_output_dir, show_progress
 from joblib import delayed
 
 import sklearn_scinol
@@ -150,14 +149,7 @@ def write_csv(path, columns, rows):
 
 def add_options(parser):
     """Add the options that both experiments share."""
-    parser.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("build", "papers"),
-        metavar="FOLDER",
-        help="where to write figures, numbers and finished cells (default: "
-        "%(default)s)",
-    )
+    add_output_dir(parser, "figures, numbers and finished cells", "papers")
     parser.add_argument(
         "--n-jobs",
         type=int,

@@ -147,12 +147,12 @@ def add_folder_options(parser):
     )
 
 
-def add_output_dir(parser, what):
-    """Add an option for the folder that `what`, "figure" or "figures", goes to."""
+def add_output_dir(parser, what, folder="demo"):
+    """Add an option for the folder, of `build` by default, that `what` goes to."""
     parser.add_argument(
         "--output-dir",
         type=Path,
-        default=Path("build", "demo"),
+        default=Path("build", folder),
         metavar="FOLDER",
         help=f"where to write the {what} (default: %(default)s)",
     )

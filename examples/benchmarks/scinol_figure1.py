@@ -47,7 +47,7 @@ from cells import (
     folder_of_cells,
     write_csv,
 )
-from interface import InputError, gives_status, positive
+from interface import InputError, gives_status, positive, save_figure
 from joblib import Parallel
 from sklearn.utils import gen_batches
 
@@ -421,9 +421,9 @@ def main(argv=None):
         print(fill(count_of_differences(distances), width=83))
     path = arguments.output_dir / "scinol_figure1.png"
     figure = draw(ours, authors, after)
-    figure.savefig(path, dpi=150, bbox_inches="tight")
+    save_figure(figure, path)
     plt.close(figure)
-    print(f"Wrote {path} and {numbers}")
+    print(f"Wrote {numbers}")
 
 
 if __name__ == "__main__":

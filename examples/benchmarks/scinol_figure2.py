@@ -63,7 +63,7 @@ from cells import (
     folder_of_cells,
     write_csv,
 )
-from interface import InputError, choose, gives_status, panels, positive
+from interface import InputError, choose, gives_status, panels, positive, save_figure
 from joblib import Parallel
 from scipy import sparse
 from scipy.special import log_softmax
@@ -705,8 +705,7 @@ def main(argv=None):
     print(f"Wrote {numbers}")
     for what, name in (("loss", "scinol_figure2"), ("accuracy", "scinol_figure4")):
         path = arguments.output_dir / f"{name}.png"
-        draw(results, what).savefig(path, dpi=150, bbox_inches="tight")
-        print(f"Wrote {path}")
+        save_figure(draw(results, what), path)
 
 
 if __name__ == "__main__":

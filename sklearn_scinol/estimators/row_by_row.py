@@ -21,7 +21,7 @@ from .._locks import locks_of
 from .._typing import Labels, Method, Prediction
 from .._validation import (
     NamedChunk,
-    check_not_masked,
+    check_has_values,
     dicts_error,
     names_error,
     without_names,
@@ -401,7 +401,7 @@ class EstimatorRows(RowByRow):
         classes = None if estimator.__sklearn_is_fitted__() else self._classes
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
-        check_not_masked(y=y)
+        check_has_values(y=y)
         X = chunk_of(x)
         with without_names(estimator):
             answer = estimator._partial_fit(
@@ -515,7 +515,7 @@ class EstimatorRows(RowByRow):
             x = read_row(self.estimator, x)
             if type(x) is OpaqueRow:
                 return x
-            check_not_masked(X=x)
+            check_has_values(X=x)
             x = np.asarray(x)
         if x.ndim != 1:
             raise ValueError(

@@ -13,7 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from .._hyperparameters import with_plain_numbers
-from .._validation import NamedChunk, add_advice, check_not_masked, check_sparse_indices
+from .._validation import NamedChunk, add_advice, check_has_values, check_sparse_indices
 from ..losses import CLASSIFICATION, REGRESSION
 from ..losses.interface import check_is_loss
 from ..models.model import Chunk
@@ -82,7 +82,7 @@ class ValidationMixin:
         if reset or not (
             self._has_validated_layout(X) and self._has_numeric_targets(X, y)
         ):
-            check_not_masked(X=X, y=y)
+            check_has_values(X=X, y=y)
             check_not_missing(y)
             check_sparse_indices(X)
             given = X
@@ -134,7 +134,7 @@ class ValidationMixin:
             X.data if sparse.issparse(X) else X
         ):
             return _as_canonical(X)
-        check_not_masked(X=X)
+        check_has_values(X=X)
         check_sparse_indices(X)
         with add_advice(X, type(self).__name__):
             X = validate_data(
@@ -149,7 +149,7 @@ class ValidationMixin:
 
 def check_weights(sample_weight, X):
     """Validate the weights of rows, which may all be zero; None stands for ones."""
-    check_not_masked(sample_weight=sample_weight)
+    check_has_values(sample_weight=sample_weight)
     return _check_sample_weight(
         sample_weight,
         X,

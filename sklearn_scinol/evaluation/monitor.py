@@ -14,7 +14,7 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval
 
 from .._docstrings import LinkedToPages
-from .._validation import check_not_masked
+from .._validation import check_has_values
 from .betting import BLOCK_ROWS, Bets, TieBreaker, orders
 from .ranks import Ranks, ordered_keys
 
@@ -138,7 +138,7 @@ class LossMonitor(LinkedToPages, BaseEstimator):
             monitor stays as it was.
         """
         self._validate_params()
-        check_not_masked(losses=losses)
+        check_has_values(losses=losses)
         with np.errstate(all="ignore"):  # of the sum, by which NaN is found
             losses = check_array(
                 losses,

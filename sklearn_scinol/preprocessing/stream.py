@@ -22,7 +22,7 @@ from .._rollback import rollback_on_error
 from .._shards import START_DIFFERS, Origins, Shards, origins_of
 from .._state import Part, checkpoint
 from .._typing import Labels, TableLike, Transformed, _fit_context
-from .._validation import NamedChunk, add_advice, check_not_masked, without_names
+from .._validation import NamedChunk, add_advice, check_has_values, without_names
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
@@ -406,7 +406,7 @@ class FeatureTransformer(StreamTransformer):
         """Return a new state that has the structure of a valid one."""
 
     def _read(self, X, reset):
-        check_not_masked(X=X)
+        check_has_values(X=X)
         finite = "allow-nan" if self._allows_nan else True
         with add_advice(X, type(self).__name__):
             rows = validate_data(

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .._docstrings import described_as
 from .._typing import Labels, TableLike, Transformed, _fit_context
-from .._validation import check_not_masked, names_error
+from .._validation import check_has_values, names_error
 from ..config import current_engine
 from ..engines import get_engine
 from ..estimators.row_by_row import SparseRow, row_of
@@ -103,7 +103,7 @@ class TableReader(StreamTransformer):
 
     def _open(self, X):
         """Open a table that has rows."""
-        check_not_masked(X=X)
+        check_has_values(X=X)
         frame = open_frame(X)
         if frame.n_rows == 0:
             raise ValueError(

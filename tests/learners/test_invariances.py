@@ -1,4 +1,4 @@
-"""What holds for every learner, whatever the stream and the rows that it sees."""
+"""Invariances of all learners, on every kind of stream and of rows."""
 
 import copy
 import pickle
@@ -41,7 +41,7 @@ def few_rows(monkeypatch):
 
 
 def tolerance(case, least=1e-12):
-    """Of what is equal but for the order of sums."""
+    """Tolerance where sums are in another order: `least` for plain and scaled rows."""
     return least if case.variant in ("", "scaled") else 1e-9
 
 

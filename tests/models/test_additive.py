@@ -416,7 +416,7 @@ def test_plot_terms_names_what_it_does_not_show(pyplot):
 
 
 def test_coefficients_of_mixtures():
-    """Of a regressor only where all experts are linear, of a classifier of those.
+    """Coefficients of mixtures: in regression only where all experts are linear.
 
     Experts whose moments forget are left out.
     """

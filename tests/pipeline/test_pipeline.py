@@ -436,7 +436,7 @@ def test_parameters_of_steps(method):
 
 
 def test_fit_with_weights():
-    """Of the last step, and of the means of targets of a table."""
+    """Weights reach the last step, and the means of targets of a table."""
     (X, y), c = data(), weight()
     model = make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0))
     model.fit(X, y, sample_weight=c)

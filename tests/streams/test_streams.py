@@ -283,7 +283,7 @@ def test_a_pause_ends_a_block():
 def test_pipes_are_read_while_they_are_written(
     tmp_path, monkeypatch, file_format, options
 ):
-    """The same rows as those of a file, those before each pause at once."""
+    """Pipes give the rows of a file, and those before each pause at once."""
     monkeypatch.setattr(pipes, "Queue", Pausing)
     rows = [(i, chr(0xE9) * i, i / 2) for i in range(40)]
     lines = {

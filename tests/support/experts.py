@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn_scinol import ScInOLClassifier
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 
-#: Of classifiers (True) and of regressors: three that are far from each other.
+#: Three experts whose predictions differ much, of classifiers (True) and regressors.
 EXPERTS = {
     True: [
         ("nag", BaselineClassifier("nag", learning_rate=0.3)),
