@@ -154,10 +154,23 @@ class Places(NamedTuple):
     seen: np.ndarray  # int64, (n_places,), number of the last row of the key
     events: np.ndarray  # (n_places, 6 + 6 n_values)
     labels: np.ndarray  # (n_places, 1 + 4 n_targets)
+    counts: np.ndarray  # int64, (2,), see KeyHistory
     table: np.ndarray  # int32, (2^b,), to search keys by; -1 where it is free
     queue: np.ndarray  # int32, places in order of `seen`, when it was made
-    counts: np.ndarray  # int64, (3,): places used, taken from the queue, and rows
     n_queued: int  # number of rows when the queue was made
+    n_taken: np.ndarray  # int64, (1,), number of places taken from the queue
+    n_done: np.ndarray  # int64, (1,), number of events of the last call
+
+
+class Times(NamedTuple):
+    """State of a :class:`Clock`."""
+
+    last: np.ndarray  # (1,)
+    gaps: np.ndarray  # (100,)
+    n_gaps: np.ndarray  # int64, (1,)
+    unit: float
+    has_unit: bool  # known before the first row
+    is_counting: bool  # rows are one unit apart
 
 
 class PlacesLog(NamedTuple):
@@ -179,6 +192,7 @@ class Events(NamedTuple):
     keys: np.ndarray  # uint64, (n,)
     times: np.ndarray  # (n,), ascending; NaN for not known
     units: np.ndarray  # (n,), of time
+    scales: np.ndarray  # (n,), which divide the time since the last row
     values: np.ndarray  # (n, n_values), NaN for missing
     targets: np.ndarray  # (n, n_targets)
     has_target: np.ndarray  # bool, (n,)

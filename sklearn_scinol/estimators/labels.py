@@ -33,7 +33,8 @@ def as_numpy_labels(labels):
 def is_multilabel(labels):
     """Whether labels are a matrix that says of each row and label if the row has it."""
     if isinstance(labels, (list, tuple)):
-        is_matrix = np.ndim(labels[:1]) == 2
+        has_rows = bool(labels) and not np.isscalar(labels[0])
+        is_matrix = has_rows and np.ndim(labels[:1]) == 2
     else:
         is_matrix = len(getattr(labels, "shape", ())) == 2
     return is_matrix and type_of_target(labels) == "multilabel-indicator"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import import_module
-from math import isnan, nan
+from math import isfinite, nan
 from numbers import Integral
 from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import described_as, inherit_descriptions
 from .._hashing import combine
-from .._state import checkpoint
+from .._locks import locks_of
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from ..blocks import Events, LateEvents
 from ..config import current_engine
@@ -29,7 +30,7 @@ from ..tables.dense import MAX_TARGETS, names_of_targets
 from ..tables.frames import all_missing, is_dict_rows, library_of
 from ..tables.kinds import as_kind, infer_kind, parse_date, parse_number, parse_text
 from ..tables.strings import Strings, unique
-from ..transforms.history import MAX_VALUE, N_COUNTS, Clock, KeyHistory
+from ..transforms.history import Clock, HistoryOfRow, KeyHistory
 from .tabular import MAX_COLUMNS, RowsOfTable, TableReader
 
 Key: TypeAlias = str | int | Sequence[str | int]
@@ -52,6 +53,9 @@ MAX_LENGTH = 100
 EPOCH = datetime(1970, 1, 1)
 
 NO_KEYS = np.empty(0, np.uint64)
+
+# By transformers. They are no attributes of these: they are neither copied nor saved.
+_ROWS: WeakKeyDictionary = WeakKeyDictionary()
 
 
 @inherit_descriptions
@@ -243,7 +247,12 @@ class OnlineHistory(TableReader):
     @property
     def _n_features_out(self):
         check_is_fitted(self)
-        return self.n_features_in_ + sum(each.n_columns for each in self._histories)
+        return self.n_features_in_ + self._n_columns
+
+    @property
+    def _n_columns(self):
+        """Number of columns that are added."""
+        return sum(each.n_columns for each in self._histories)
 
     # How rows are read.
 
@@ -378,47 +387,35 @@ class OnlineHistory(TableReader):
         return self._joined(rows, self._history_of(engine, rows, learns))
 
     def _learn(self, engine, rows):
-        self._encode_keys(engine, rows, True)
+        self._history_of(engine, rows, True)
 
     def _history_of(self, engine, rows, learns):
         """Return what is known of the keys of rows, one by one; learn them if asked."""
-        known, units = self._encode_keys(engine, rows, learns)
-        for Z in known:
-            counts = Z[:, :N_COUNTS].copy()  # contiguous, for equal bits
-            if self._clock.kind == "number":
-                with np.errstate(over="ignore"):
-                    counts[:, 1] = np.minimum(counts[:, 1] / units, MAX_VALUE)
-            Z[:, :N_COUNTS] = np.log1p(counts)
-        Z = np.concatenate(known, axis=1) if known else np.empty((rows.n, 0))
-        if learns and self.n_samples_seen_ == 0:
-            Z[0] = np.nan_to_num(Z[0])
-        return Z
-
-    def _encode_keys(self, engine, rows, learns):
-        """Return what is known of each key before rows, and units of time."""
-        times, units = self._clock.read(rows.times, learns)
+        timed = self._clock.read(engine, rows.times, learns)
         late, targets = rows.late, self._targets_of(rows, learns)
         if late:
             late_targets, is_label = self._targets_of(late, learns), rows.is_label
         else:
             late_targets = [each[:0] for each in targets]
             late_keys, is_label = NO_KEYS, np.zeros(rows.n, bool)
-        known = []
+        Z, first = np.empty((rows.n, self._n_columns)), 0
         for key, history in zip(self.keys_, self._histories, strict=True):
-            hashed = rows.hashed(engine, key)
-            events = Events(hashed, times, units, rows.values, *targets)
+            events = Events(rows.hashed(engine, key), *timed, rows.values, *targets)
             if late:
                 late_keys = late.hashed(engine, key)
             late_events = LateEvents(late_keys, *late_targets, is_label)
-            known.append(history.encode(engine, events, late_events, learns))
-        return known, units
+            history.encode(engine, events, late_events, learns, Z, first)
+            first += history.n_columns
+        if learns and rows.n and self.n_samples_seen_ == 0:
+            Z[0] = np.nan_to_num(Z[0])
+        return Z
 
     def _learn_targets(self, engine, rows):
         keys = dict.fromkeys(self.keys_, NO_KEYS)
         nothing = None, 0, None, np.empty(0), None, {}, rows.values[:0], keys
         no_rows = HistoryRows(*nothing)
         no_rows.late, no_rows.is_label = rows, np.ones(rows.n, bool)
-        self._encode_keys(engine, no_rows, True)
+        self._history_of(engine, no_rows, True)
 
     def _follow(self, X, late, targets, is_label):
         def encode(engine, rows):
@@ -476,32 +473,46 @@ class OnlineHistory(TableReader):
 
     # One row at a time.
 
-    def _encode_row(self, x, learns, targets=None):
-        engine = get_engine(current_engine())
-        rows = self._read_row(engine, x)
-        if rows is None:
-            return super()._encode_row(x, learns, targets)
-        if targets is not None:
-            rows.with_targets(targets)
-        Z = self._history_of(engine, rows, learns)
-        if isinstance(x, dict):
-            added = [None if isnan(z) else z for z in Z[0].tolist()]
-            row = x.copy()
-            row.update(zip(self._names(), added, strict=True))
-            return row
-        return np.concatenate([x, np.nan_to_num(Z[0])])
+    def _transform_row(self, x):
+        with locks_of(self).state:  # the arrays of rows are shared
+            row = self._read_row(x)
+            if row is None:
+                return super()._transform_row(x)
+            row.encode()
+            return self._joined_row(x, row)
+
+    def _learn_row(self, x, rollbacks, targets=None):
+        row = self._read_row(x, targets) if self.n_samples_seen_ else None
+        if row is None:
+            return super()._learn_row(x, rollbacks, targets)
+        if not row.encode(rollbacks):
+            rollbacks[-1]()
+            return super()._learn_row(x, rollbacks, targets)
+        n_before = self.n_samples_seen_
+        rollbacks.append(partial(setattr, self, "n_samples_seen_", n_before))
+        self.n_samples_seen_ = n_before + 1
+        return self._joined_row(x, row)
 
     def _learn_label(self, x, rollbacks, targets):
-        engine = get_engine(current_engine())
-        rows = self._read_row(engine, x)
-        if rows is None:
+        row = self._read_row(x, targets)
+        if row is None:
             super()._learn_label(x, rollbacks, targets)
         else:
-            rollbacks.append(checkpoint(self))
-            self._learn_targets(engine, rows.with_targets(targets))
+            row.learn_targets(rollbacks)
 
-    def _read_row(self, engine, x):
-        """Read a dict of plain values or an array of numbers; else return None."""
+    def _joined_row(self, x, row):
+        """Return a row with its columns of history."""
+        z = row.out[0]
+        if isinstance(x, dict):
+            added = [None if value != value else value for value in z.tolist()]
+            return x | dict(zip(self._names(), added, strict=True))
+        return np.concatenate([x, np.nan_to_num(z)])
+
+    def _read_row(self, x, targets=None):
+        """Read a dict of plain values or an array of numbers, and its targets.
+
+        Return the :class:`HistoryOfRow` that has them; None if they need a closer look.
+        """
         kind, has_names = self._clock.kind, hasattr(self, "feature_names_in_")
         if isinstance(x, dict) and has_names:
             get = x.get
@@ -510,6 +521,14 @@ class OnlineHistory(TableReader):
                 return None
             get = dict(zip(self._known_columns, x.tolist(), strict=True)).get
         else:
+            return None
+        if any(each._is_recorded for each in self._histories):
+            return None
+        engine = get_engine(current_engine())
+        row = _ROWS.get(self)
+        if row is None or not row.is_current(engine):
+            row = _ROWS[self] = HistoryOfRow(engine, self._clock, self._histories)
+        if not self._set_targets(row, targets):
             return None
         try:
             when, seconds = None, nan
@@ -520,8 +539,7 @@ class OnlineHistory(TableReader):
                 number = parse_number(get(_name(self.time)))
                 seconds = nan if number is None else number
             values = [parse_number(get(name)) for name in self.values_]
-            hashed = {}
-            for key in self.keys_:
+            for key, hashed in zip(self.keys_, row.keys, strict=True):
                 parts = [
                     parse_text(get(name))
                     if self._is_column(name)
@@ -531,11 +549,39 @@ class OnlineHistory(TableReader):
                 texts = [part for part in parts if type(part) is str]
                 is_short = all(len(text) < MAX_LENGTH for text in texts)
                 hash_of = _remembered_hash if is_short else _hash_of
-                hashed[key] = np.array([hash_of(engine, *parts)])
+                hashed[0] = hash_of(engine, *parts)
         except (TypeError, ValueError, OverflowError):
             return None
-        values = np.array([values], np.float64)  # None is NaN
-        return HistoryRows(x, 1, kind, np.array([seconds]), None, {}, values, hashed)
+        row.seconds[0], row.values[0] = seconds, values  # None is NaN
+        return row
+
+    def _set_targets(self, row, targets):
+        """Write the targets of a row if there are any; return whether that is all."""
+        row.has_target[0] = False
+        n_targets, labels = row.targets.size, self._labels
+        if targets is None or not n_targets:
+            return True
+        if not self._knows_targets or len(targets.y) != 1:
+            return False
+        y, c = targets.y[0], targets.sample_weight
+        if isinstance(y, np.generic):
+            y = y.item()
+        if labels is None:
+            if targets.are_labels or n_targets > 1 or type(y) is not float:
+                return False
+            if not isfinite(y):
+                return False
+            numbers = [y]
+        elif len(labels) == n_targets and {*map(type, labels)} == {type(y)}:
+            if type(y) not in (str, int, bool):
+                return False
+            numbers = [y == label for label in labels]
+        else:
+            return False
+        if c is not None:
+            c = targets.validated(1).sample_weight
+        row.targets[0], row.has_target[0] = numbers, c is None or c[0] > 0.0
+        return True
 
     # Merging, and what holds between two calls.
 
@@ -567,7 +613,7 @@ class OnlineHistory(TableReader):
             yield "the number of targets is bounded", each.n_targets <= MAX_TARGETS
             yield "each label has a target", n_labels <= each.n_targets
             times = each.events[: each.n_used, 0]
-            came = np.isnan(times) | (times <= self._clock.last)
+            came = np.isnan(times) | (times <= self._clock.last[0])
             yield "keys were seen up to the last time", came
 
     def __sklearn_is_fitted__(self):
@@ -585,7 +631,7 @@ class HistoryRows(RowsOfTable):
     dates: np.ndarray | None
     columns: dict
     values: np.ndarray
-    hashes: dict = field(default_factory=dict)  # of keys
+    hashes: dict = field(default_factory=dict)  # of keys and their parts
     late: Any = None  # earlier rows whose labels come in between
     is_label: Any = None
 

@@ -21,16 +21,17 @@ Loops run in the same order of the same operations in Python and compiled: engin
 to the last bit. Deviations are no squares, and exact in units of powers of two.
 """
 
-from math import factorial, log
+from functools import partial
+from math import factorial
 from operator import is_
 
 import numpy as np
 
 from .._hashing import free, searched
-from .._invariants import floats, is_count
+from .._invariants import floats, is_count, same_structure
 from .._portable import difference, exact, larger, smaller
-from .._state import Part, RecordsChanges, as_writable
-from ..blocks import Places, PlacesLog
+from .._state import Part, RecordsChanges, as_writable, make_writable
+from ..blocks import Events, LateEvents, Places, PlacesLog, Times
 
 #: Half-lives of counts in units of time, of which one is a minute where time is a date.
 HALF_LIVES = np.array([1.0, 60.0, 1440.0, 10080.0])
@@ -55,15 +56,18 @@ N_COUNTS, N_VALUE_COLUMNS = 6, 7
 #: Number of gaps between rows whose median is the unit of times that are numbers.
 N_GAPS = 100
 
-#: Units of times that are not numbers, in seconds or rows.
-UNITS = {"date": np.array([60.0]), "row": np.array([1.0])}
+#: Units of times that are neither numbers nor rows, in seconds.
+UNITS = {"date": 60.0}
 
 #: Number of places at first.
 FIRST_PLACES = 16
 
+# More rows, and places, than there are.
+MAX_COUNT = 2**62
+
 # Powers of 1/2, and the series of an exponential.
 POWERS = 0.5 ** np.arange(1075)
-LOG_2 = log(2.0)
+LOG_2 = np.log(2.0)
 SERIES = np.array([1.0 / factorial(i) for i in range(14, -1, -1)])
 
 
@@ -105,29 +109,35 @@ def clipped_value(x):
 
 
 @exact
-def write_events(events, labels, place, events_of, r, out):
-    """Write what is known of a key before row `r`; nothing without a place."""
+def write_events(events, labels, place, events_of, r, out, first):
+    """Write what is known of a key before row `r`; nothing without a place.
+
+    Columns of `out` are the `first` one and those that follow.
+    """
     is_known = place >= 0
     for i in range(N_COUNTS):
-        out[r, i] = 0.0
+        out[r, first + i] = 0.0
     gap = np.nan
     if is_known:
         gap = events_of.times[r] - events[place, 0]
-        out[r, 0] = events[place, 1]
+        out[r, first] = events[place, 1]
         for h in range(HALF_LIVES.size):
-            out[r, 2 + h] = events[place, 2 + h]
+            out[r, first + 2 + h] = events[place, 2 + h]
             if gap > 0.0:
                 age = gap / events_of.units[r] / HALF_LIVES[h]
-                out[r, 2 + h] *= power_of_half(age)
-    out[r, 1] = gap
+                out[r, first + 2 + h] *= power_of_half(age)
+    if gap == gap:
+        gap = smaller(gap / events_of.scales[r], MAX_VALUE)
+    out[r, first + 1] = gap
+    own_columns = first + N_COUNTS
     for j in range(events_of.values.shape[1]):
-        first, at = N_COUNTS + N_VALUE_COLUMNS * j, N_EVENT + N_VALUE * j
+        value, at = own_columns + N_VALUE_COLUMNS * j, N_EVENT + N_VALUE * j
         n = events[place, at] if is_known else 0.0
-        out[r, first] = events[place, at + 1] if n > 0.0 else np.nan
+        out[r, value] = events[place, at + 1] if n > 0.0 else np.nan
         x = clipped_value(events_of.values[r, j])
         is_given = events_of.values[r, j] == events_of.values[r, j]
         for s in range(VALUE_STEPS.size):
-            to, own = first + 1 + 3 * s, at + 2 + 2 * s
+            to, own = value + 1 + 3 * s, at + 2 + 2 * s
             for i in range(3):
                 out[r, to + i] = np.nan
             if n > 0.0:
@@ -137,10 +147,10 @@ def write_events(events, labels, place, events_of, r, out):
                     out[r, to + 1] = d
                     if n > 1.0:
                         out[r, to + 2] = ratio_of(d, events[place, own + 1])
-    first = N_COUNTS + N_VALUE_COLUMNS * events_of.values.shape[1]
+    target = own_columns + N_VALUE_COLUMNS * events_of.values.shape[1]
     for k in range(labels.shape[1] - 1):
         has_labels = is_known and labels[place, 0] > 0.0
-        out[r, first + k] = labels[place, 1 + k] if has_labels else np.nan
+        out[r, target + k] = labels[place, 1 + k] if has_labels else np.nan
 
 
 @exact
@@ -204,21 +214,21 @@ def next_place(state):
     """Return a place for a new key: unused, or the least recently seen; -1 for none."""
     if state.counts[0] < state.keys.size:
         return state.counts[0]
-    at = state.counts[1]
+    at = state.n_taken[0]
     while at < state.queue.size and state.seen[state.queue[at]] >= state.n_queued:
         at += 1  # seen since the queue was made
-    state.counts[1] = at
+    state.n_taken[0] = at
     return state.queue[at] if at < state.queue.size else -1
 
 
 @exact
-def learn_events(state, rows, late, start, learns, log, out):
+def learn_events(state, rows, late, start, learns, log, out, first):
     """Write what is known of the key of each row; add each after it if `learns`.
 
-    Late labels are added in between, if their keys are known. Returns the number of
-    events before the row that needs another place, or of all.
+    Late labels are added in between, if their keys are known. `n_done` becomes the
+    number of events before the row that needs another place, or of all.
     """
-    n_seen, n_late = state.counts[2], 0
+    n_seen, n_late = state.counts[1], 0
     for e in range(start):
         n_late += late.is_label[e]
     for e in range(start, late.is_label.size):
@@ -235,13 +245,14 @@ def learn_events(state, rows, late, start, learns, log, out):
         key = rows.keys[r]
         place = state.table[searched(state.table, state.keys, key)]
         is_new = place < 0
-        write_events(state.events, state.labels, place, rows, r, out)
+        write_events(state.events, state.labels, place, rows, r, out, first)
         if not learns:
             continue
         if is_new:
             place = next_place(state)
             if place < 0:
-                return e
+                state.n_done[0] = e
+                return
         if place < log.n_used and state.seen[place] < log.n_rows:
             save_place(state, place, log)
         if is_new:
@@ -258,7 +269,9 @@ def learn_events(state, rows, late, start, learns, log, out):
         add_event(state.events, place, rows, r, is_new)
         if rows.has_target[r]:
             add_label(state.labels, place, rows.targets, r)
-    return late.is_label.size
+    if learns:
+        state.counts[1] += rows.keys.size
+    state.n_done[0] = late.is_label.size
 
 
 @exact
@@ -291,20 +304,25 @@ class KeyHistory(RecordsChanges):
         values, last value, means and deviations of each value.
     labels : ndarray of shape (n_allocated, 1 + 4 * n_targets)
         Number of labels of each key; last target and means of each target.
-    n_used, n_rows : int
+    counts : ndarray of int64 of shape (2,)
         Numbers of places used, and of rows.
     """
 
-    _changed = _undone = "keys", "seen", "events", "labels"
+    _undone = "keys", "seen", "events", "labels"
+    _changed = *_undone, "counts"
 
     def __init__(self, n_places, n_values, n_targets):
         super().__init__()
-        self.n_places, self.n_used, self.n_rows = n_places, 0, 0
+        self.n_places, self.counts = n_places, np.zeros(2, np.int64)
         n = min(FIRST_PLACES, n_places)
         self.keys, self.seen = np.zeros(n, np.uint64), np.zeros(n, np.int64)
         self.events = np.zeros((n, N_EVENT + N_VALUE * n_values))
         self.labels = np.zeros((n, 1 + N_TARGET * n_targets))
         self._index = None
+
+    @property
+    def n_used(self):
+        return int(self.counts[0])
 
     @property
     def n_values(self):
@@ -319,37 +337,34 @@ class KeyHistory(RecordsChanges):
         """Number of columns that :meth:`encode` returns."""
         return N_COUNTS + N_VALUE_COLUMNS * self.n_values + N_TARGET * self.n_targets
 
-    def encode(self, engine, rows, late, learns):
-        """Return what is known of keys before each row; then add it if `learns`.
+    def encode(self, engine, rows, late, learns, out, first):
+        """Write what is known of keys before each row; then add it if `learns`.
 
         Late labels come meanwhile; of keys without a place they are left out. Columns
-        are the number of rows, time since the last, decayed counts; for each value the
-        last one, means, differences and ratios; for each target the last one and means.
+        of `out`, from the `first` one, are the number of rows, time since the last,
+        decayed counts; for each value the last one, means, differences and ratios; for
+        each target the last one and means.
         """
-        n, start = len(late.is_label), 0
-        out = np.empty((len(rows.keys), self.n_columns))
-        state = self._state(engine)
+        n, start, state = len(late.is_label), 0, self.state(engine)
         log = self._new_places_log(len(rows.keys), len(late.keys), learns)
         while True:
-            arguments = state, rows, late, start, learns, log, out
-            start = engine.run_loop(learn_events, *arguments)
+            arguments = state, rows, late, start, learns, log, out, first
+            engine.run_loop(learn_events, *arguments)
+            start = int(state.n_done[0])
             if start == n:
                 break
             state = self._make_room(engine, state)
-        if learns:
-            self._index = state[:4], state
-            state.counts[2] += len(rows.keys)
-            self.n_used, _, self.n_rows = state.counts.tolist()
-        return out
+        take_logarithms(out, first)
 
-    def _state(self, engine):
+    def state(self, engine):
         """Return the state for the loops, with the table of keys."""
-        arrays = self.keys, self.seen, self.events, self.labels
+        arrays = self.keys, self.seen, self.events, self.labels, self.counts
         if self._index is None or not all(map(is_, self._index[0], arrays)):
             table, queue = _empty_table(len(self.keys)), np.empty(0, np.int32)
-            counts = np.array([self.n_used, 0, self.n_rows])
             # Arrays that are mapped from disk are copied, for predictions.
-            state = Places(*map(as_writable, arrays), table, queue, counts, 0)
+            *of_places, counts = map(as_writable, arrays)
+            numbers = np.zeros((2, 1), np.int64)
+            state = Places(*of_places, counts, table, queue, 0, *numbers)
             engine.run_loop(fill_table, state)
             self._index = arrays, state
         return self._index[1]
@@ -359,17 +374,22 @@ class KeyHistory(RecordsChanges):
         n = len(state.keys)
         if n == self.n_places:
             queue = np.argsort(state.seen, kind="stable").astype(np.int32)
-            state.counts[1] = 0
-            return state._replace(queue=queue, n_queued=int(state.seen.max()) + 1)
+            state.n_taken[0], n_queued = 0, int(state.seen.max()) + 1
+            return self._replace(state, queue=queue, n_queued=n_queued)
         size = min(2 * n, self.n_places)
         for name in self._undone:
             array = getattr(self, name)
             larger = np.zeros((size, *array.shape[1:]), array.dtype)
             larger[:n] = array
             setattr(self, name, larger)
-        arrays = [getattr(self, name) for name in self._undone]
-        state = Places(*arrays, _empty_table(size), *state[5:])
+        arrays = {name: getattr(self, name) for name in self._undone}
+        state = self._replace(state, **arrays, table=_empty_table(size))
         engine.run_loop(fill_table, state)
+        return state
+
+    def _replace(self, state, **changed):
+        state = state._replace(**changed)
+        self._index = state[:5], state
         return state
 
     # Undo of what was learned, place by place.
@@ -378,45 +398,50 @@ class KeyHistory(RecordsChanges):
         """Return a log of the places that these rows and late labels may change."""
         is_recorded = learns and self.n_used and self._is_recorded
         n = min(n_rows, self.n_used) + n_late if is_recorded else 0
-        log = PlacesLog(
+        # Without a log no place is saved.
+        log = self.places_log(n, self.n_used, int(self.counts[1]) if n else 0)
+        if n:
+            self._record(log)
+        return log
+
+    def places_log(self, n, n_used, n_rows):
+        """Return a log for `n` places, of places used by a number of rows before."""
+        return PlacesLog(
             np.empty(n, np.int32),
             np.empty(n, np.uint64),
             np.empty(n, np.int64),
             np.empty((n, self.events.shape[1])),
             np.empty((n, self.labels.shape[1])),
             np.zeros(1, np.int64),
-            self.n_used,
-            self.n_rows if n else 0,  # without a log no place is saved
+            n_used,
+            n_rows,
         )
-        if n:
-            self._record(log)
-        return log
 
     def _undo(self, X):
-        log = self._new_log()
+        return partial(self.take_back, self._new_log())
 
-        def restore():
-            self._index = None
-            for entry in reversed(log):
-                last = int(entry.n_saved[0])
-                # There may have been fewer places; the first copy of each comes last.
-                kept = np.flatnonzero(entry.places[:last] < len(self.keys))[::-1]
-                for name in self._undone:
-                    array, saved = getattr(self, name), getattr(entry, name)
-                    array[entry.places[kept]] = saved[kept]
+    def take_back(self, log):
+        """Restore places as a log has saved them; the counts are those of before."""
+        self._index = None
+        for entry in reversed(log):
+            last = int(entry.n_saved[0])
+            # There may have been fewer places; the first copy of each comes last.
+            kept = np.flatnonzero(entry.places[:last] < len(self.keys))[::-1]
             for name in self._undone:
-                getattr(self, name)[self.n_used :] = 0
-
-        return restore
+                array, saved = getattr(self, name), getattr(entry, name)
+                array[entry.places[kept]] = saved[kept]
+        for name in self._undone:
+            getattr(self, name)[self.n_used :] = 0
 
     def __getstate__(self):
         return super().__getstate__() | {"_index": None}
 
     def invariants(self):
         """Yield what holds between two calls."""
-        for name in "n_places", "n_used", "n_rows":
-            value = getattr(self, name)
-            yield f"{name} is a count", is_count(value, int(name == "n_places"))
+        yield "n_places is a count", is_count(self.n_places, 1)
+        counts = self.counts
+        yield from same_structure(counts, np.zeros(2, np.int64), "counts")
+        yield "counts are not negative", counts >= 0
         yield "the number of places is bounded", self.n_places <= 2**30
         n = self.keys.size
         for name, dtype in ("keys", np.uint64), ("seen", np.int64):
@@ -427,7 +452,7 @@ class KeyHistory(RecordsChanges):
         yield "places are allocated", min(FIRST_PLACES, self.n_places) <= n
         yield "no more places are allocated than there are", n <= self.n_places
         yield "used places are allocated", self.n_used <= n
-        yield "keys have places by rows", self.n_used <= self.n_rows
+        yield "keys have places by rows", counts[0] <= counts[1]
         for name in "events", "labels":
             array = getattr(self, name)
             is_array = isinstance(array, np.ndarray) and array.dtype == np.float64
@@ -448,7 +473,7 @@ class KeyHistory(RecordsChanges):
             in_range = ~(np.abs(array) > 2 * MAX_VALUE)
             yield f"{name} are in their range", in_range
         yield "numbers of labels are not negative", self.labels[:, 0] >= 0.0
-        yield "rows have come", (self.seen >= 0) & (self.seen <= self.n_rows)
+        yield "rows have come", (self.seen >= 0) & (self.seen <= counts[1])
         used = self.keys[: self.n_used]
         yield "keys have one place each", len(np.unique(used)) == self.n_used
 
@@ -456,6 +481,52 @@ class KeyHistory(RecordsChanges):
 def _empty_table(n_places):
     """Return a table of slots with twice as many places, of which none is used."""
     return np.full(2 ** int(2 * n_places - 1).bit_length(), -1, np.int32)
+
+
+@exact
+def median(gaps, n):
+    """Return the lower median of `n` gaps in order; 1 if there are none."""
+    return gaps[(n - 1) // 2] if n else 1.0
+
+
+@exact
+def read_times(clock, seconds, learns, times, units):
+    """Write the times of rows that follow each other, and units of time.
+
+    If nothing is learned, each of the rows is the next one.
+    """
+    for r in range(seconds.size):
+        last, gaps, n = clock.last[0], clock.gaps, clock.n_gaps[0]
+        t = seconds[r]
+        if clock.is_counting:
+            t = last + 1.0 if last == last else 0.0
+        elif t == t:
+            t = clipped_value(t)
+        if last == last:
+            t = larger(last, t)
+        gap = t - last
+        times[r], units[r] = t, clock.unit
+        if learns:
+            clock.last[0] = t
+        if clock.has_unit:
+            continue
+        units[r] = median(gaps, n)
+        if n == N_GAPS or not gap > 0.0:
+            continue
+        # The new gap may be the median, or one of its neighbours.
+        place = 0
+        while place < n and gaps[place] < gap:
+            place += 1
+        middle = n // 2
+        if place == middle:
+            units[r] = gap
+        else:
+            units[r] = gaps[middle - 1] if place < middle else gaps[middle]
+        if learns:
+            for i in range(n, place, -1):
+                gaps[i] = gaps[i - 1]
+            gaps[place] = gap
+            clock.n_gaps[0] = n + 1
 
 
 class Clock(Part):
@@ -472,78 +543,176 @@ class Clock(Part):
 
     Attributes
     ----------
-    last : float
+    last : ndarray of shape (1,)
         Time of the last row; NaN if it is not known yet.
-    gaps : ndarray of float
-        The first positive gaps, in order of size.
+    gaps : ndarray of shape (100,)
+        The first positive gaps, in order of size; 0 after them.
+    n_gaps : ndarray of int64 of shape (1,)
+        Number of these gaps.
     """
 
-    _changed = _replaced = ("gaps",)
+    _changed = "last", "gaps", "n_gaps"
 
     def __init__(self, kind):
         self.kind = kind
-        self.last = np.nan
-        self.gaps = np.empty(0)
+        self.last = np.full(1, np.nan)
+        self.gaps = np.zeros(N_GAPS)
+        self.n_gaps = np.zeros(1, np.int64)
 
-    def read(self, times, learns):
-        """Return the times of rows that follow each other, and units of time.
+    @property
+    def state(self):
+        """The state for :func:`read_times`."""
+        arrays = self.last, self.gaps, self.n_gaps
+        unit = UNITS.get(self.kind, 1.0)
+        return Times(*arrays, unit, self.kind != "number", self.kind == "row")
 
-        Times are NaN where missing, or for rows without a time. If nothing is learned,
-        each of the rows is the next one.
+    def read(self, engine, seconds, learns):
+        """Return times of rows that follow each other, units, and scales of gaps.
+
+        If nothing is learned, each of the rows is the next one.
         """
-        n, last = len(times), self.last
-        if n == 0:
-            return times, times
-        if self.kind == "row":
-            next_row = 0.0 if np.isnan(last) else last + 1.0
-            times = next_row + (np.arange(n) if learns else np.zeros(n))
-        times = np.fmax(last, np.minimum(np.maximum(times, -MAX_VALUE), MAX_VALUE))
-        if learns:
-            if n > 1:
-                times = np.fmax.accumulate(times)
-            self.last = float(times[-1])
-        if self.kind != "number":
-            return times, UNITS[self.kind].repeat(n)
-        if learns:
-            gaps = times - last
-            gaps[1:] = times[1:] - times[:-1]
-            return times, self._learn_units(gaps)
-        return times, self._units_with(times - last)
+        times, units = np.empty(len(seconds)), np.empty(len(seconds))
+        engine.run_loop(read_times, self.state, seconds, learns, times, units)
+        return times, units, self.scales(units)
 
-    def _learn_units(self, gaps):
-        """Learn gaps; return the unit after each."""
-        units, known = np.empty(len(gaps)), self.gaps
-        r = 0
-        while r < len(gaps) and len(known) < N_GAPS:
-            gap = gaps[r]
-            if gap > 0.0:
-                known = np.insert(known, np.searchsorted(known, gap), gap)
-            units[r] = _median(known)
-            r += 1
-        units[r:] = _median(known)
-        self.gaps = known
-        return units
-
-    def _units_with(self, gaps):
-        """Return the unit after each gap, as if it were the next."""
-        n = len(self.gaps)
-        if n == N_GAPS:
-            return np.full(len(gaps), _median(self.gaps))
-        around = np.concatenate([[-np.inf], self.gaps, [np.inf]])
-        units = np.clip(gaps, *around[n // 2 : n // 2 + 2])
-        return np.where(gaps > 0.0, units, _median(self.gaps))
+    def scales(self, units):
+        """Return what times since the last row are divided by."""
+        return units if self.kind == "number" else np.ones(len(units))
 
     def invariants(self):
         """Yield what holds between two calls."""
         yield "the kind of time is known", self.kind in ("date", "number", "row")
-        is_time = type(self.last) is float and not abs(self.last) > MAX_VALUE
-        yield "the last time is a number", is_time
-        yield from floats("gaps", self.gaps, (self.gaps.size,))
-        yield "there are not too many gaps", self.gaps.size <= N_GAPS
-        yield "gaps are positive", self.gaps > 0.0
-        yield "gaps are in order", np.diff(self.gaps) >= 0.0
+        yield from same_structure(self, Clock(self.kind), "the clock")
+        yield "the last time is a number", ~(np.abs(self.last) > MAX_VALUE)
+        yield "the number of gaps is bounded", 0 <= self.n_gaps[0] <= N_GAPS
+        gaps = self.gaps[: self.n_gaps[0]]
+        yield "gaps are positive", (gaps > 0.0) & (gaps < np.inf)
+        yield "gaps are in order", np.diff(gaps) >= 0.0
 
 
-def _median(gaps):
-    """Return the lower median of gaps in order; 1 if there are none."""
-    return gaps[(len(gaps) - 1) // 2] if len(gaps) else 1.0
+def take_logarithms(Z, first):
+    """Replace counts x, in columns from the first one, by the logarithm of 1 + x."""
+    counts = Z[:, first : first + N_COUNTS]
+    counts[:] = np.log1p(counts.copy())  # contiguous, for equal bits
+
+
+class HistoryOfRow:
+    """Learns one row at a time, in arrays that are reused by calls that are bound once.
+
+    What it knows of the state holds until the state is restored.
+
+    Parameters
+    ----------
+    engine : Engine
+    clock : Clock
+    histories : list of KeyHistory
+        Of each key.
+
+    Attributes
+    ----------
+    seconds, values, targets, has_target : ndarray
+        The time of the row, its values, and its targets if they are known, to be
+        written before a call.
+    keys : list of ndarray of uint64 of shape (1,)
+        Of each history.
+    out : ndarray of shape (1, n_columns)
+        What is known of the keys before the row.
+    """
+
+    def __init__(self, engine, clock, histories):
+        self._engine, self._clock, self._histories = engine, clock, histories
+        for part in clock, *histories:
+            make_writable(part)
+        self._of_clock = [getattr(clock, name) for name in clock._changed]
+        self._states = [each.state(engine) for each in histories]
+        n_values, n_targets = 0, 0
+        for each in histories:
+            n_values, n_targets = each.n_values, each.n_targets
+        self.seconds, times, units = np.zeros((3, 1))
+        self.keys = [np.zeros(1, np.uint64) for _ in histories]
+        self.values, self.targets = np.zeros((1, n_values)), np.zeros((1, n_targets))
+        self.has_target = np.zeros(1, bool)
+        *starts, n_columns = np.cumsum([0, *(each.n_columns for each in histories)])
+        self._starts, self.out = [*map(int, starts)], np.empty((1, n_columns))
+        self._logs = [each.places_log(1, MAX_COUNT, MAX_COUNT) for each in histories]
+        rest = units, clock.scales(units), self.values, self.targets, self.has_target
+        is_row, is_label = np.zeros(1, bool), np.ones(1, bool)
+        of_time = [
+            (read_times, clock.state, self.seconds, learns, times, units)
+            for learns in (False, True)
+        ]
+        calls = {False: of_time[:1], True: of_time[1:], "targets": []}
+        of_keys = self.keys, self._states, self._logs, self._starts
+        for key, state, log, first in zip(*of_keys, strict=True):
+            row = Events(key, times, *rest)
+            late = LateEvents(key, self.targets, self.has_target, is_label)
+            no_row = Events(*(array[:0] for array in row))
+            no_late = LateEvents(*(array[:0] for array in late[:3]), is_row)
+            for kind, events in (
+                (False, (row, no_late, 0, False)),
+                (True, (row, no_late, 0, True)),
+                ("targets", (no_row, late, 0, True)),
+            ):
+                given = state, *events, log, self.out, first
+                calls[kind].append((learn_events, *given))
+        self._calls = {kind: _bound(engine, each) for kind, each in calls.items()}
+
+    def is_current(self, engine):
+        """Whether the state still has the arrays of the calls."""
+        of_clock = map(vars(self._clock).get, self._clock._changed)
+        return (
+            engine is self._engine
+            and all(map(is_, of_clock, self._of_clock))
+            and all(
+                each.state(engine) is state
+                for each, state in zip(self._histories, self._states, strict=True)
+            )
+        )
+
+    def encode(self, rollbacks=None):
+        """Write what is known of the row; then learn it if there are `rollbacks`.
+
+        What restores the state is appended to these before it changes. Return whether
+        all histories had room for the row; if not, some have learned it.
+        """
+        has_room = self._run(rollbacks is not None, rollbacks)
+        for first in self._starts:
+            take_logarithms(self.out, first)
+        return has_room
+
+    def learn_targets(self, rollbacks):
+        """Learn the targets of a row that came before."""
+        self._run("targets", rollbacks)
+
+    def _run(self, kind, rollbacks):
+        if rollbacks is not None:
+            rollbacks.append(self._checkpoint())
+        for call in self._calls[kind]:
+            call()
+        return all(state.n_done[0] for state in self._states)
+
+    def _checkpoint(self):
+        """Return a function that undoes the next call."""
+        for log in self._logs:
+            log.n_saved[0] = 0
+        counts = [state.counts.copy() for state in self._states]
+        of_clock = [array.copy() for array in self._of_clock]
+        return partial(self._restore, of_clock, counts)
+
+    def _restore(self, of_clock, counts):
+        for array, before in zip(self._of_clock, of_clock, strict=True):
+            array[:] = before
+        of_keys = self._histories, self._states, self._logs, counts
+        for history, state, log, before in zip(*of_keys, strict=True):
+            state.counts[:] = before
+            history.take_back([log])
+
+
+def _bound(engine, calls):
+    """Return functions that run loops with arguments that are bound once."""
+    if engine.Recorder is None:
+        return [partial(engine.run_loop, *each) for each in calls]
+    recorder = engine.Recorder()
+    for each in calls:
+        recorder.run_loop(*each)
+    return recorder.functions

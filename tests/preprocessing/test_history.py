@@ -22,6 +22,7 @@ from sklearn_scinol import (
     ScInOLRegressor,
     config_context,
 )
+from sklearn_scinol._rollback import roll_back
 from sklearn_scinol._state import checkpoint
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.merging import merge
@@ -253,6 +254,42 @@ def test_single_rows_as_in_chunks(keys, learner, engine):
     assert_identical(model[0]._histories[0], chunk[0]._histories[0])
     asked, alone = model.predict_proba(rows[7:8])[0], one.predict_proba_one(rows[7])
     assert_allclose(alone, asked, **tolerance)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("n_hashed", [2**18, 3])
+@pytest.mark.parametrize("labels", [LABELS, [0, 1], None])
+def test_single_rows_are_undone(labels, n_hashed, engine):
+    """Rows, labels that come later, and weights; as in chunks once they are learned."""
+    frame, y = events(60)
+    y = np.random.default_rng(1).normal(size=60) if labels is None else y == "yes"
+    y = y if labels is None else np.array(labels)[y.astype(int)]
+    t = seconds_of(frame) - seconds_of(frame)[0]
+    rows = frame[["card", "amount"]].assign(t=np.nan_to_num(t)).to_dict("records")
+    history = OnlineHistory(["card", ()], "t", n_hashed=n_hashed)
+    history.partial_fit(rows[:2], y[:2], classes=labels)
+    expected, rng = deepcopy(history), np.random.default_rng(0)
+    for r in range(2, 60):
+        targets = Targets(y[r : r + 1], labels, np.array([float(r % 3 > 0)]))
+        is_late = rng.random() < 0.5
+        calls = [(history._learn_row, None if is_late else targets)]
+        calls += [(history._learn_label, targets)] * is_late
+        for call, known in calls:
+            before, rollbacks = pickle.dumps(history), []
+            call(rows[r], rollbacks, targets=known)
+            after = pickle.dumps(history)
+            roll_back(rollbacks)
+            assert pickle.dumps(history) == before
+            assert call == history._learn_label or after != before
+            call(rows[r], [], targets=known)
+            assert pickle.dumps(history) == after
+        if is_late:
+            expected.observe(rows[r : r + 1])
+            expected._learn_late(rows[r : r + 1], targets)
+        else:
+            expected._learn_and_transform(rows[r : r + 1], targets, False)
+    assert_identical(history._histories, expected._histories)
+    assert_identical(history._clock, expected._clock)
 
 
 # Columns, names and parameters.
@@ -510,6 +547,11 @@ def check_rows(first, rows, n_hashed, size):
             assert asked == whole[start : start + 1]
             alone = history._transform_row(rows[start])
             assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
+            rollbacks, targets = [], Targets(y[start : start + 1])
+            alone = history._learn_row(rows[start], rollbacks, targets)
+            assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
+            roll_back(rollbacks)
+            assert pickle.dumps(history) == before
             found += history.partial_fit_transform(rows[chunk], y[chunk])
             history = pickle.loads(pickle.dumps(history))
             for part in history, history._clock, *history._histories:
