@@ -12,11 +12,15 @@ of a row in chunks of 1,000::
     python examples/benchmarks/one_row.py --features 5 100 --rows 500
     python examples/benchmarks/one_row.py --data-dir FOLDER
 
-A last part has rows of a table as dicts, with numbers, categories and missing values.
+A third part has rows of a table as dicts, with numbers, categories and missing values.
 It times a pipeline of `TableEncoder` and a learner by `row_by_row` and by
 `partial_fit_predict`, and river's logistic regression behind its `StandardScaler` and
 `OneHotEncoder`. The rows are generated, or with `--data-dir` read from
 ``adult_raw.csv``, compressed or not, whose column "target" has the labels.
+
+Then come events as dicts, with a time, a number and three keys: a pipeline with
+`OnlineHistory` of one or all keys, and one that gets the columns of that step
+ready-made.
 
 Medians over passes are printed. All learners run alternately in each pass, so that
 other load on the machine affects all alike; quote the median ratios.
@@ -33,6 +37,7 @@ import numpy as np
 from competitors import river_model
 from data_folder import read_frame, readers_in
 from interface import InputError, gives_status, positive, show_progress
+from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 
 from sklearn_scinol import (
@@ -41,14 +46,16 @@ from sklearn_scinol import (
     ScInOLClassifier,
 )
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
 
 REFERENCE = "SGDClassifier, partial_fit"
 REFERENCE_OF_DICTS = "ScInOLClassifier, row_by_row"
+REFERENCE_OF_EVENTS = "no history, row_by_row"
 ADULT = "adult_raw"
 LEAST_WORK = {"shuffle": False, "penalty": None}
 ESTIMATORS = ScInOLClassifier, OnlineNewtonClassifier, HedgeClassifier
 CHUNK = 1000
+SECONDS = 30.0  # between two events
 
 
 def data(n_rows, n_features):
@@ -187,6 +194,42 @@ def ways_of_dicts(rows, y):
     return found
 
 
+def events(n_rows):
+    """Generate events as dicts: the time, a number and three keys; and labels."""
+    random = np.random.default_rng(0)
+    keys = {f"key{k}": random.integers(100, size=n_rows).astype(str) for k in range(3)}
+    values = {"time": SECONDS * np.arange(n_rows)}
+    values["amount"] = random.exponential(size=n_rows)
+    columns = {name: each.tolist() for name, each in (values | keys).items()}
+    rows = [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return rows, random.random(n_rows) < 0.5
+
+
+def ways_of_events(rows, y, n_first):
+    """Return functions that learn the next event, by name, after the first ones."""
+    names, labels = ["key0", "key1", "key2"], {"classes": [False, True]}
+    given, rest = (y, n_first), (TableEncoder(), ScInOLClassifier())
+    found = {REFERENCE_OF_EVENTS: next_by_rows(rest, rows, *given)}
+    for keys in names[:1], names:
+        history = OnlineHistory(keys, "time")
+        known = clone(history).partial_fit_transform(rows, y, **labels)
+        of_history = next_by_rows((history, *rest), rows, *given)
+        found[f"history of {len(keys)}, row_by_row"] = of_history
+        ready_made = next_by_rows(rest, known, *given)
+        found[f"{len(known[0])} columns, row_by_row"] = ready_made
+    return found
+
+
+def next_by_rows(steps, rows, y, n_first):
+    model = make_online_pipeline(*map(clone, steps))
+    model.partial_fit(rows[:n_first], y[:n_first], classes=[False, True])
+    one, stream = model.row_by_row(), zip(rows[n_first:], y[n_first:], strict=True)
+    return lambda i: one.predict_learn_one(*next(stream))
+
+
 def microseconds(found, n_rows, repeats, step=1):
     """Time a row in each pass, by name."""
     times = {name: [] for name in found}
@@ -248,6 +291,11 @@ def main(argv=None):
     n_rows = min(arguments.rows, len(rows))
     times = microseconds(ways_of_dicts(rows, y), n_rows, arguments.repeats)
     print(table(title, times, REFERENCE_OF_DICTS), flush=True)
+    n_first = max(arguments.rows, 200)
+    n_events = n_first + arguments.repeats * arguments.rows
+    found = ways_of_events(*events(n_events), n_first)
+    times = microseconds(found, arguments.rows, arguments.repeats)
+    print(table("events", times, REFERENCE_OF_EVENTS), flush=True)
 
 
 if __name__ == "__main__":

@@ -546,9 +546,10 @@ class OnlineHistory(TableReader):
                     else (None if when is None else DATE_PARTS[name][1](when))
                     for name in key
                 ]
-                texts = [part for part in parts if type(part) is str]
-                is_short = all(len(text) < MAX_LENGTH for text in texts)
-                hash_of = _remembered_hash if is_short else _hash_of
+                hash_of = _remembered_hash
+                for part in parts:
+                    if type(part) is str and len(part) >= MAX_LENGTH:
+                        hash_of = _hash_of
                 hashed[0] = hash_of(engine, *parts)
         except (TypeError, ValueError, OverflowError):
             return None

@@ -3,7 +3,7 @@
 import re
 from contextlib import suppress
 from datetime import date, datetime, time
-from math import isinf, isnan
+from math import isfinite, isinf, isnan
 
 import numpy as np
 
@@ -157,6 +157,8 @@ def _parse(value, read, convert, *types):
 
 def parse_number(value):
     """Parse a value as a number."""
+    if type(value) is float and isfinite(value):
+        return value
     number = _parse(value, _number, float, int, float)
     if number is None or isnan(number):
         return None

@@ -96,7 +96,7 @@ def test_one_row(load, monkeypatch, capsys):
     monkeypatch.setattr(script, "find_spec", lambda _: None)
     arguments = ["--features", "2", "3", "--rows", "5", "--repeats", "1"]
     assert script.main(arguments) == 0
-    *tables, of_dicts = capsys.readouterr().out.strip().split("\n\n")
+    *tables, of_dicts, of_events = capsys.readouterr().out.strip().split("\n\n")
     titles = [table.split("  ")[0] for table in tables]
     assert titles[::2] == ["2 features", "3 features"]
     assert {*titles[1::2]} == {"in chunks of 5"}
@@ -107,6 +107,9 @@ def test_one_row(load, monkeypatch, capsys):
         assert float(lines[0].split()[-1]) == 1.0
         assert all(float(line.split()[-2]) >= 0.0 for line in lines)
     assert of_dicts.splitlines()[2].startswith("ScInOLClassifier, row_by_row")
+    names = [line.split(",")[0] for line in of_events.splitlines()[2:]]
+    of_history = ["history of 1", "22 columns", "history of 3", "56 columns"]
+    assert names == ["no history", *of_history]
 
 
 def test_ways_learn_the_same(load):
