@@ -80,6 +80,7 @@ def baseline(algorithm, rate=1.0, original="scinol2", **parameters):
 
 
 FORGETS = {"prior_scale": 1.0, "forgetting": 0.01}
+STATIC = {"prior_scale": 0.3, "forgetting": 0.0}
 CANDIDATES = {
     "scinol1": Candidate("scinol2", {"algorithm": "scinol1"}),
     "freegrad": baseline("freegrad"),
@@ -91,10 +92,10 @@ CANDIDATES = {
     "nag-0.25": baseline("nag", 1 / 4, normalizer="mean"),
     "newton-prior-1": Candidate("newton", {"prior_scale": 1.0}),
     "newton-forgetting-0.003": Candidate("newton", FORGETS | {"forgetting": 0.003}),
-    "fourier-0.5": Candidate("fourier-1", {}, gamma=4.0),
-    "fourier-2": Candidate("fourier-1", {}, gamma=1 / 4),
-    "fourier-0.25-forgetting": Candidate("fourier-1", FORGETS, gamma=16.0),
-    "fourier-1-forgetting": Candidate("fourier-1", FORGETS),
+    "fourier-0.5-forgetting": Candidate("fourier-1-forgetting", {}, gamma=4.0),
+    "fourier-1": Candidate("fourier-1-forgetting", STATIC),
+    "fourier-2": Candidate("fourier-1-forgetting", STATIC, gamma=1 / 4),
+    "fourier-0.25-forgetting": Candidate("fourier-1-forgetting", FORGETS, gamma=16.0),
     "neighbors-30": Candidate("neighbors-10", {"n_neighbors": 30}),
     "bins-adagrad-0.25": baseline("adagrad", 1 / 4, "bins-scinol2"),
 }

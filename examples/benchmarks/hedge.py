@@ -174,7 +174,7 @@ COLOURS = {
     "constant-forgetting": "#bcc5ee",
     "newton": "#a8326f",
     "newton-forgetting": "#e3a6c6",
-    "fourier-1": "#d9730d",
+    "fourier-1-forgetting": "#d9730d",
     "fourier-0.25-forgetting": "#8a3f00",
     "fourier-2": "#fbdcc0",
     "neighbors-1": "#7d6b14",

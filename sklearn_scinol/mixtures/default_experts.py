@@ -146,6 +146,7 @@ ADAGRAD = {"algorithm": "adagrad", "learning_rate": 1 / 4, **STANDARD}
 ADAOGD = {"algorithm": "adaogd", "learning_rate": 1 / 8, **STANDARD}
 CONSTANT = {"algorithm": "constant", "moment_forgetting": 0.03, **STANDARD}
 FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
+FORGETTING_SLOWLY = {**FORGETTING, "forgetting": 0.003}
 
 
 #: Default experts, in order. Without ScInOL, whose losses have bounded slopes,
@@ -198,7 +199,7 @@ DEFAULT_EXPERTS = (
         bandwidth=0.5,
     ),
     DefaultExpert(
-        *("fourier-1", NEWTON, {}, "random_features"),
+        *("fourier-1-forgetting", NEWTON, FORGETTING_SLOWLY, "random_features"),
         lambda has: has.n_features <= MAX_NARROW,
         bandwidth=1.0,
     ),

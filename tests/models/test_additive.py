@@ -392,7 +392,7 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     assert_allclose(display.terms[0], expected, rtol=1e-12, atol=1e-17)
 
 
-NOT_LINEAR = ["fourier-1", "fourier-2"]
+NOT_LINEAR = ["fourier-1-forgetting", "fourier-2"]
 NOT_LINEAR += ["neighbors-1", "neighbors-3", "neighbors-10", "mondrian-forest"]
 NOT_LINEAR += ["extra-trees"]
 
@@ -422,7 +422,8 @@ def test_coefficients_of_mixtures():
     """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
-    with pytest.raises(AttributeError, match="its expert 'fourier-1' has none"):
+    message = "its expert 'fourier-1-forgetting' has none"
+    with pytest.raises(AttributeError, match=message):
         HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
     model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
     linear = [
