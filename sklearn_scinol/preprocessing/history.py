@@ -568,9 +568,8 @@ class OnlineHistory(TableReader):
         if isinstance(y, np.generic):
             y = y.item()
         if labels is None:
-            if targets.are_labels or n_targets > 1 or type(y) is not float:
-                return False
-            if not isfinite(y):
+            is_number = type(y) is float or (type(y) is int and abs(y) <= 2**53)
+            if targets.are_labels or n_targets > 1 or not is_number or not isfinite(y):
                 return False
             numbers = [y]
         elif len(labels) == n_targets and {*map(type, labels)} == {type(y)}:
