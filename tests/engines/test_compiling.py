@@ -1,5 +1,6 @@
 """Compiling ahead, and the message where compiling takes long."""
 
+import gc
 import os
 import pickle
 import subprocess
@@ -25,6 +26,8 @@ from sklearn_scinol.engines.clock import learning_time
 from sklearn_scinol.estimators import rehearsal
 
 numba = pytest.importorskip("numba", reason="numba is not installed")
+
+from numba.core.errors import NumbaError  # noqa: E402
 
 from sklearn_scinol.engines.numba_engine import compiling as numba_compiling  # noqa: E402
 from sklearn_scinol.engines.numba_engine import disk_cache, sharing  # noqa: E402
@@ -315,3 +318,27 @@ def test_threads_compile_a_loop_at_once(monkeypatch):
     loop.bind(x)()
     loop(x)
     assert x.tolist() == [4.0, 4.0, 4.0]
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+def test_no_garbage_is_collected_while_a_loop_compiles(was_enabled, monkeypatch):
+    """Later it is as before, also if that fails."""
+    are_enabled = []
+
+    def add_one(x):
+        x[0] += 1.0
+
+    def fail(*_):
+        are_enabled.append(gc.isenabled())
+        raise NumbaError("no code")
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
+    monkeypatch.setattr(numba_compiling.FlatCompiler, "compile_extra", fail)
+    (gc.enable if was_enabled else gc.disable)()
+    try:
+        with pytest.raises(NumbaError, match="no code"):
+            numba_compiling.compiled(add_one)(np.ones(1))
+        are_enabled.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert are_enabled == [False, was_enabled]
