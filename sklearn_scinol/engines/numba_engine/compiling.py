@@ -31,7 +31,7 @@ UNNEEDED = {
     *("WithLift", "InlineClosureLikes", "RewriteSemanticConstants", "DeadBranchPrune"),
     *("RewriteDynamicRaises", "MakeFunctionToJitFunction", "InlineInlinables"),
     *("FindLiterallyCalls", "LiteralUnroll", "LiteralPropagationSubPipelinePass"),
-    *("ReconstructSSA", "InlineOverloads", "NopythonRewrites"),
+    *("ReconstructSSA", "PreLowerStripPhis", "InlineOverloads", "NopythonRewrites"),
 }
 
 

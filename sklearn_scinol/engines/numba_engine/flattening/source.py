@@ -35,8 +35,10 @@ _parsing = Lock()
 def parsed(function):
     """Parse a function."""
     code, name = function.__code__, function.__qualname__
+    # A wrapper's own source. That of a code takes longer: all modules are looked at.
+    own = code if hasattr(function, "__wrapped__") else function
     try:
-        source = inspect.getsource(code)  # its own, also where it wraps another
+        source = inspect.getsource(own)
     except OSError:
         raise TypeError(
             f"The source of {name}, which is to be compiled, cannot be found: define "
