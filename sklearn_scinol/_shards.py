@@ -92,6 +92,8 @@ def check_alike(estimators):
                 f"{type(estimator).__name__} cannot be merged with "
                 f"{type(first).__name__}."
             )
+        if getattr(estimator, "_learned_with", None):
+            estimator._settle_parameters(begins=False)  # raises ValueError
         own, others = map(_parameters, (estimator, first))
         for name in sorted({*own, *others}):
             is_in_both = name in own and name in others

@@ -166,7 +166,7 @@ def _learn_row(step, x, rollbacks, targets=None, observes=False):
 
 def _learn_label(step, x, rollbacks, targets):
     """Learn the label of a single row by a step that has observed the row."""
-    if not isinstance(step, StreamTransformer):
+    if not isinstance(step, StreamTransformer) or step._learned_with:
         return learn_labels(step, chunk_of(x), rollbacks, targets)
     locks = locks_of(step)
     with locks.state:
@@ -203,6 +203,8 @@ def merge_steps(name, steps, start, placements):
 def _takes_rows(step):
     """Whether a step can transform single rows fast."""
     if not isinstance(step, StreamTransformer) or not step.__sklearn_is_fitted__():
+        return False
+    if step._learned_with:  # which is checked, or read, with chunks
         return False
     return _get_output_config("transform", step)["dense"] == "default"
 

@@ -274,7 +274,9 @@ def beyond_tame(call):
 
 
 def go_on(estimator, tell, wild):
-    """Learn ordinary rows, and predict them."""
+    """Learn ordinary rows, by the parameters of the first ones, and predict them."""
+    if estimator._learned_with:
+        make_call(estimator, Call("set_params", dict(estimator._learned_with)))
     X, y = ordinary_rows(estimator)
     keywords = {}
     if is_classifier(estimator) and not estimator.__sklearn_is_fitted__():

@@ -27,6 +27,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from .._docstrings import LinkedToPages, described_as
 from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
+from .._parameters import FixedParameters
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._shards import origins_of
 from .._steps import ShowsProgress, adds_rollbacks, checkpoint_step, merge_steps
@@ -58,6 +59,7 @@ class ConformalEstimator(
     SharedByThreads,
     LinkedToPages,
     ShowsProgress,
+    FixedParameters,
     MetaEstimatorMixin,
     BaseEstimator,
     metaclass=ABCMeta,
@@ -219,6 +221,7 @@ class ConformalEstimator(
         with rollback_on_error(self) as rollbacks:
             if not self.__sklearn_is_fitted__():
                 self._start()
+            self._settle_parameters(begins=False)
             if served is not None:
                 check_consistent_length(y, served)
             given = {name: value for name, value in given.items() if value is not None}
@@ -281,6 +284,7 @@ class ConformalEstimator(
 
     def _start(self):
         """Forget all rows."""
+        self._settle_parameters(begins=True)
         names = self.groups if isinstance(self.groups, list) else [0]
         if not (names and all(isinstance(name, str | int) for name in names)):
             raise ValueError(
@@ -355,21 +359,21 @@ class ConformalEstimator(
     @property
     def _n_thirds(self):
         """Number of values whose thirds are the groups."""
-        return len(self._THIRDS) if self.groups == "auto" else 0
+        return len(self._THIRDS) if self._as_learned("groups") == "auto" else 0
 
     @property
     def _n_groups(self):
         """Number of groups; of given ones also that of rows with a new label."""
-        if self.groups == "auto":
+        if self._n_thirds:
             return 3**self._n_thirds
         return len(self._labels) + 1
 
     def _group_codes(self, X, labels=None):
         """Return the groups of rows by their labels, if they are given by `groups`."""
-        n = _num_samples(X)
-        if self.groups in (None, "auto"):
+        n, groups = _num_samples(X), self._as_learned("groups")
+        if groups in (None, "auto"):
             return np.zeros(n, np.intp)
-        labels = labels_of_groups(X, self.groups) if labels is None else labels
+        labels = labels_of_groups(X, groups) if labels is None else labels
         codes = {label: code for code, label in enumerate(self._labels)}
         return np.array([codes.get(label, len(codes)) for label in labels], np.intp)
 
@@ -391,7 +395,7 @@ class ConformalEstimator(
     def groups_(self) -> list[Any]:
         """Labels of the groups that rows were of."""
         self._check_has("groups_")
-        if self.groups == "auto":
+        if self._n_thirds:
             first, *others = reversed(self._THIRDS)
             names = [*first]
             for more in others:
@@ -414,7 +418,7 @@ class ConformalEstimator(
             If the rows are not usable, or the model has not learned a level.
         """
         if confidence_level is None:
-            return slice(None) if np.ndim(self.confidence_level) else 0
+            return slice(None) if np.ndim(self._as_learned("confidence_level")) else 0
         asked = np.asarray(confidence_level, dtype=float)
         if not (asked.ndim <= 1 and asked.size and np.isin(asked, self._levels).all()):
             raise ValueError(
@@ -588,9 +592,12 @@ class ConformalEstimator(
         if not self.__sklearn_is_fitted__():
             return
         self._validate_params()
+        changed = self._learned_with
+        yield "former parameters have names", changed is None or type(changed) is dict
         yield "there is an estimator", hasattr(self, "estimator_")
         levels = self._levels
-        yield from floats("levels", levels, (np.size(self.confidence_level),))
+        n_levels = np.size(self._as_learned("confidence_level"))
+        yield from floats("levels", levels, (n_levels,))
         yield "levels are probabilities", (levels > 0.0) & (levels < 1.0)
         yield "levels ascend", np.diff(levels) > 0.0
         yield "the output shape is a tuple", isinstance(self._output_shape, tuple)

@@ -59,6 +59,7 @@ class ConformalRows(RowByRow):
             given["served"] = served
             return first_of(model._partial_fit(chunk_of(x), y, c, method, **given))
         self._x = x
+        model._settle_parameters(begins=False)
         with rollback_on_error(model) as rollbacks:
             rows = chunk_of(x), y, c, rollbacks, Learning(served, prepared=self)
             learned, _ = model._learn(*rows)

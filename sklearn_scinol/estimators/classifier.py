@@ -45,9 +45,8 @@ from .rehearsal import compile_once, is_rehearsal
 def _has_probabilities(estimator):
     if hasattr(estimator._loss_type, "log_probabilities"):
         return True
-    raise AttributeError(
-        f"probability estimates are not available for loss={estimator.loss!r}"
-    )
+    loss = estimator._as_learned("loss")
+    raise AttributeError(f"probability estimates are not available for loss={loss!r}")
 
 
 class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
@@ -478,7 +477,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
     @property
     def _loss_type(self):
         """Type of the loss; of a loss with a joint form, that of two classes."""
-        return type(self.loss) if is_value(self.loss) else CLASSIFICATION[self.loss]
+        loss = self._as_learned("loss")
+        return type(loss) if is_value(loss) else CLASSIFICATION[loss]
 
     def _make_loss(self):
         if is_value(self.loss):

@@ -63,7 +63,7 @@ class KernelMethods:
 
     @property
     def _has_kernel(self):
-        return self.kernel != "linear"
+        return self._as_learned("kernel") != "linear"
 
     def _centers(self, X):
         return not self._has_kernel and super()._centers(X)
@@ -125,7 +125,7 @@ class KernelMethods:
         chunk = super()._validate(X, *arguments, **keywords)
         if self._has_kernel and not sparse.issparse(chunk.X):
             check_finite(chunk.X, type(self).__name__)
-        elif self.kernel == "precomputed":
+        elif self._as_learned("kernel") == "precomputed":
             raise ValueError("Sparse precomputed kernels are not supported.")
         return chunk
 

@@ -33,6 +33,7 @@ class OnePassMixin:
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
     _schedule = OnePass()
+    _changeable = frozenset({"new_classes"})
 
     # To be defined by subclasses.
 

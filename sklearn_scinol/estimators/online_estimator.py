@@ -23,6 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import LinkedToPages
 from .._locks import SharedByThreads, learns, locks_of, reads
+from .._parameters import FixedParameters
 from .._rollback import rollback_on_error, rollbacks_around
 from .._shards import Origins, origins_of
 from .._state import Part, checkpoint, make_writable
@@ -63,6 +64,7 @@ class OnlineEstimator(
     SharedByThreads,
     CallbackSupportMixin,
     LinkedToPages,
+    FixedParameters,
     Part,
     BaseEstimator,
     metaclass=ABCMeta,
@@ -113,6 +115,8 @@ class OnlineEstimator(
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
     }
+
+    _changeable = frozenset({*_own_constraints, "new_classes", "n_jobs"})
 
     _changed = ("_model",)
 
@@ -211,6 +215,7 @@ class OnlineEstimator(
         schedule = self._schedule
         with rollback_on_error(self) as rollbacks:
             continues = schedule.warm_start and self.__sklearn_is_fitted__()
+            self._settle_parameters(begins=not continues)
             chunk = self._validate(
                 X, y, sample_weight, reset=not continues, row_by_row=False
             )
@@ -415,6 +420,7 @@ class OnlineEstimator(
     def _prepare(self, X, y, sample_weight, classes=None):
         """Validate rows; create the model before the first ones."""
         is_first = not self.__sklearn_is_fitted__()
+        self._settle_parameters(begins=is_first)
         self._check_first_call(is_first, classes, y)
         chunk = self._validate(X, y, sample_weight, reset=is_first, classes=classes)
         if is_first:

@@ -466,7 +466,9 @@ class EstimatorRows(RowByRow):
 
     def _begin_session(self, model, n_entries, engine, serves):
         estimator = self.estimator
-        self._target = None if model is None else estimator._row_target_converter()
+        self._target = None
+        if model is not None and not estimator._learned_with:
+            self._target = estimator._row_target_converter()
         if self._target is None:
             return None
         self._labels = getattr(estimator, "classes_", None)
@@ -474,8 +476,11 @@ class EstimatorRows(RowByRow):
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
-        engine = get_engine(engine)
-        return model.session(engine, *sizes, n_entries=n_entries, serves=serves)
+        engine, kind = get_engine(engine), {"n_entries": n_entries, "serves": serves}
+        session = model.session(engine, *sizes, **kind)
+        if session is not None:
+            session.watch(estimator, "_learned_with")
+        return session
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""

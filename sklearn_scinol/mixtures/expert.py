@@ -56,6 +56,9 @@ class NativeEstimator(Protocol):
     def _record_call(self, loss_before, weight):
         """Add the mean loss of the rows of a call to the loss curve."""
 
+    def _settle_parameters(self, begins):
+        """Raise ValueError if parameters have changed, unless it begins anew."""
+
     def _check_takes_classes(self):
         """Raise ValueError if classes cannot come later."""
 
@@ -99,6 +102,11 @@ class Expert(Part):
         if self.is_native:
             self.method  # noqa: B018 - raises if there is none
             self.estimator._prepare(X, labels, None, **self._classes)
+
+    def check_parameters(self):
+        """Refuse an estimator whose parameters have changed."""
+        if self.is_native:
+            self.estimator._settle_parameters(begins=False)
 
     def view_of(self, rows):
         """Return rows, or a chunk of rows, in the view that the expert sees."""

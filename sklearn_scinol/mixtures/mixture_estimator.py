@@ -301,7 +301,8 @@ class MixtureEstimator(Additive, _BaseComposition):
 
         ``"drop"`` leaves an expert out.
         """
-        self._set_params("estimators", **params)
+        with self._noting_changes(params):
+            self._set_params("estimators", **params)
         return self
 
     def __sklearn_tags__(self):

@@ -207,6 +207,8 @@ class MixtureModel(Model):
         labels = self._begin(chunk)
         self.ensure_layout(X)
         if self._call is None:
+            for expert in self.experts:
+                expert.check_parameters()
             self._call = [
                 (expert.model.cumulative_loss if expert.is_native else None, [])
                 for expert in self.experts

@@ -221,6 +221,8 @@ def prepare(
     capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
     n_dense = of_dense[0].n_features if of_dense else None
     rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
+    if any(getattr(part, "_learned_with", None) for part in parts_of(model)):
+        return None  # learning will refuse the parameters
     served = ServedRows.unknown(n_rows, model.n_served) if serves else None
     return kind(model, engine, rows, served)
 
@@ -308,6 +310,16 @@ class Session:
         #: Curves of the estimators, and their maximum lengths; and whether nobody
         #: shares them, as far as is known since the last checkpoint.
         self._curves, self._owns_curves = [], False
+
+        for part in parts:
+            if hasattr(part, "_learned_with"):  # an estimator
+                self.watch(part, "_learned_with")
+
+    def watch(self, owner, name):
+        """Let the session end when an attribute has another value."""
+        values = owner, name, getattr(owner, name)
+        for places, value in zip(self._places, values, strict=True):
+            places.append(value)
 
     def _linear_models(self):
         return [self.model]

@@ -279,9 +279,9 @@ class OnlineHistory(TableReader):
             return as_kind(column, kind, name)
 
         time_kind = self._find_kind_of_time(frame) if reset else self._clock.kind
-        times, dates = np.full(n, np.nan), None
-        if self.time is not None:
-            column = read(_name(self.time), time_kind)
+        times, dates, time = np.full(n, np.nan), None, self._as_learned("time")
+        if time is not None:
+            column = read(_name(time), time_kind)
             times = _as_seconds(column.values)
             dates = column.values if time_kind == "date" else None
         names = {name for key in self.keys_ for name in key}

@@ -18,6 +18,7 @@ from .._docstrings import LinkedToPages, described_as
 from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
 from .._optional import import_optional
+from .._parameters import FixedParameters
 from .._rollback import rollback_on_error
 from .._shards import START_DIFFERS, Origins, Shards, origins_of
 from .._state import Part, checkpoint
@@ -35,6 +36,7 @@ class StreamTransformer(
     SharedByThreads,
     Part,
     LinkedToPages,
+    FixedParameters,
     TransformerMixin,
     BaseEstimator,
     metaclass=ABCMeta,
@@ -279,6 +281,7 @@ class StreamTransformer(
     @learns
     def _learn_rows(self, X, learn, reset, targets):
         with rollback_on_error(self) as rollbacks:
+            self._settle_parameters(begins=reset)
             rows = self._read(X, reset)
             if targets is not None:
                 rows = rows.with_targets(targets)
@@ -295,6 +298,7 @@ class StreamTransformer(
     def _learn_late(self, X, targets):
         """Learn the targets of rows that were observed before."""
         with rollback_on_error(self) as rollbacks:
+            self._settle_parameters(begins=False)
             rows = self._read(X, reset=False).with_targets(targets)
             rollbacks.append(checkpoint(self))
             self._learn_targets(get_engine(current_engine()), rows)

@@ -246,7 +246,7 @@ class TableEncoder(TableTransformer):
 
     @property
     def _gives_dense_rows(self):
-        return self._dense is not None and not self.sparse_output
+        return self._dense is not None and not self._as_learned("sparse_output")
 
     @property
     def categories_(self) -> dict[str, list[Any]]:
@@ -289,6 +289,8 @@ class TableEncoder(TableTransformer):
         }
 
     # How it is done.
+
+    _changeable = frozenset({"missing_columns", "new_columns"})
 
     def _wants_targets(self, last):
         if self.sparse_output == "auto":

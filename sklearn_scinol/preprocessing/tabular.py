@@ -99,7 +99,7 @@ class TableReader(StreamTransformer):
 
     def _option(self, name):
         """Return a parameter, or what stands for it."""
-        return getattr(self, name, DEFAULTS[name])
+        return self._as_learned(name) if hasattr(self, name) else DEFAULTS[name]
 
     def _open(self, X):
         """Open a table that has rows."""

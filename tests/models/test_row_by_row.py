@@ -223,6 +223,14 @@ def refused(model, X, y):
         model.partial_fit(X, y)
 
 
+def refused_parameters(model, X, y):
+    model.set_params(clip_ratio=3.0)
+    for learn in model.partial_fit, lambda *_: model.row_by_row().learn_one(X[0], y[0]):
+        with pytest.raises(ValueError, match="`clip_ratio` is not the same"):
+            learn(X, y)
+    model.set_params(clip_ratio=None)
+
+
 USES = {
     "chunk": lambda model, X, y: model.partial_fit(X, y),
     "sparse chunk": lambda model, X, y: model.partial_fit(sparse.csr_array(X), y),
@@ -231,7 +239,7 @@ USES = {
     "other labels": lambda model, X, y: refused(model, X, y + 7),
     "huge values": lambda model, X, y: model.partial_fit(X * 2.0**300, y),
     "epochs": lambda model, X, y: model.set_params(max_iter=2).fit(X, [0, 1, 0, 1, 1]),
-    "other parameters": lambda model, X, y: model.set_params(clip_ratio=3.0),
+    "other parameters": refused_parameters,
 }
 
 
