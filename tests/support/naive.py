@@ -928,9 +928,13 @@ class OnlineNewton:
 
     @property
     def has_bound(self):
-        """For the squared error, whose steps are exact, if nothing is forgotten."""
+        """For the squared error, whose steps are exact, if nothing is forgotten.
+
+        No bound is known for rows that are centred.
+        """
         of_output = getattr(self.loss, "loss", None)
-        return isinstance(of_output, SquaredError) and self.left == 1
+        is_exact = isinstance(of_output, SquaredError) and self.left == 1
+        return is_exact and not self.center
 
     def predict(self, x, sample_weight):
         """The prediction of the row, were it the next one; nothing is stored."""
