@@ -116,6 +116,8 @@ class KernelModel(OnlineModel):
         A root of :math:`k(S, S)^+`, once the subspace is complete.
     n_rows : int
         Number of rows so far, including weight 0; of the latest pass without a kernel.
+    pass_start : ndarray
+        Without a kernel, the first row of a pass, with which the next pass begins.
     """
 
     def __init__(self, *arguments, kernel, max_support, is_sparse, **keywords):
@@ -129,6 +131,7 @@ class KernelModel(OnlineModel):
         self.coef_sums = GrowingArray(self.n_outputs if self.average else 0)
         self.projection = None
         self.n_rows = 0
+        self.pass_start = np.zeros(0)
         self._first_row = 0  # index of the first row of the present chunk
         self._place = None  # support index of each row of the chunk, if it is repeated
 
@@ -169,6 +172,8 @@ class KernelModel(OnlineModel):
         yield "no row is stored twice", np.unique(support).size == n
         n_rows = self.n_features if self.kernel is None else self.n_rows
         yield "stored rows are rows of the stream", (support >= 0) & (support < n_rows)
+        n_columns = self.n_features if self.kernel is None and self.n_rows else 0
+        yield from floats("pass_start", self.pass_start, (n_columns,))
         if self.max_support is not None:
             yield "max_support is a number of rows", is_count(self.max_support, 1)
             yield "n_support <= max_support", n <= self.max_support
@@ -208,6 +213,8 @@ class KernelModel(OnlineModel):
         if not is_repeated:
             if self.kernel is None and self.n_rows == self.n_features:
                 self.n_rows = 0  # the next pass over the matrix
+            if self.kernel is None and self.n_rows == 0:
+                self.pass_start = np.array(X[0], dtype=np.float64)
             self._first_row = self.n_rows
             self.n_rows += n
         if self.kernel is None and self.n_rows > self.n_features:
@@ -441,8 +448,10 @@ class KernelModel(OnlineModel):
             k = k @ self.projection
             squares = (k * k).sum(axis=1)
         elif self.kernel is None:  # on the diagonal; of new rows unknown, count as 0
-            own = Z[:, self.n_rows : self.n_rows + 1]
-            squares = (own + self.fit_intercept).sum(axis=1)
+            is_known, column = True, self.n_rows
+            if self.n_rows == self.n_features:  # perhaps the next pass begins
+                is_known, column = (self.pass_start == Z).all(axis=1), 0
+            squares = is_known * (Z[:, column] + self.fit_intercept)
         else:
             squares = self.kernel.diagonal(Z) + self.fit_intercept
         return np.maximum(squares, 0.0)[:, np.newaxis]

@@ -765,16 +765,20 @@ def test_precomputed(case, engine):
 
 @representatives
 def test_precomputed_rows_are_predicted_as_charged(case, engine):
-    """The next row has its norm in its own column; the one after the last has none."""
+    """The next row has its norm in its own column, in each pass; new rows have none."""
     X, y = stream(case)
     K = gram(X)
     made = make(case, kernel="precomputed", average=False)
-    for row in range(len(y)):
+    for row in [*range(len(y)), 0, 1]:
         rows, before = slice(row, row + 1), copy.deepcopy(made)
         expected = case.charged(before, K[rows], y[rows])
-        if row > 0:
+        if made.__sklearn_is_fitted__():
             assert_close(case.decision(made, K[rows]), expected, 1e-12)
         case.partial_fit(made, K[rows], y[rows])
+    fitted = clone(made).set_params(max_iter=2, tol=None).fit(K, y)
+    expected = case.charged(copy.deepcopy(fitted), K[:1], y[:1])
+    assert_close(case.decision(fitted, K[:1]), expected, 1e-12)
+    fitted._check_state()
 
 
 @representatives
