@@ -72,10 +72,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
     Weights of rows count in the coverage. Class weights of the estimator do not.
 
-    The first row a model of this package sees, and the first chunk of others, have no
-    honest prediction: the threshold does not learn them. Until it has learned a row,
-    sets have all labels. A class that the estimator adds when its first label comes is
-    in no set before the next row.
+    The first row a model of this package sees, and the first 100 rows of others, or
+    their first chunk if it has fewer, have no honest prediction: the threshold does not
+    learn them. Until it has learned a row, sets have all labels. A class that the
+    estimator adds when its first label comes is in no set before the next row.
 
     Examples
     --------

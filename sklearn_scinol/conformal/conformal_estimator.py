@@ -41,7 +41,7 @@ from ..models.weights import check_not_all_zero
 from .levels import Levels
 from .row_by_row import AT_ONCE, ConformalRows, Learning, predicts_by_row
 
-# Number of rows that `fit` lets an estimator from elsewhere predict, then learn.
+# Number of first rows that an estimator from elsewhere predicts, then learns, at once.
 CHUNK_ROWS = 100
 
 # Largest number of groups whose labels are given.
@@ -178,23 +178,35 @@ class ConformalEstimator(
         ValueError
             If the data or the weights are not usable. The model is then as it was.
         """
-        with rollback_on_error(self) as rollbacks:
+        with rollback_on_error(self):
             if sample_weight is not None:
                 check_not_all_zero(sample_weight)
-            self._start()
             given = self._given_to_first_call(y)
-            if predicts_by_row(self.estimator_):
-                self._learn(X, y, sample_weight, rollbacks, **given)
-                return self
-            for start in range(0, _num_samples(X), CHUNK_ROWS):
-                rows = slice(start, start + CHUNK_ROWS)
-                X_part, y_part, c_part = (
-                    None if each is None else _safe_indexing(each, rows)
-                    for each in (X, y, sample_weight)
-                )
-                self._learn(X_part, y_part, c_part, rollbacks, **given)
-                given = {}
+            for _ in self._learn_first(X, y, sample_weight, **given):
+                pass
         return self
+
+    def _learn_first(self, X, y, sample_weight, **given):
+        """Forget all rows, and learn; yield what :meth:`_to_output` needs, by parts.
+
+        Of an estimator from elsewhere only the first part has no honest prediction.
+        """
+        self._start()
+        if predicts_by_row(self.estimator_):
+            starts = [0]
+        else:
+            weights = [] if np.ndim(sample_weight) == 0 else [sample_weight]
+            check_consistent_length(X, y, *weights)
+            starts = range(0, max(_num_samples(X), 1), CHUNK_ROWS)
+        rows = X, y, sample_weight
+        for start in starts:
+            if len(starts) > 1:
+                part = slice(start, start + CHUNK_ROWS)
+                rows = [_safe_indexing(each, part) for each in (X, y, *weights)]
+                rows += [sample_weight] * (1 - len(weights))
+            learned, _ = self._learn(*rows, [], **given)  # all is new: no rollbacks
+            yield learned
+            given = {}
 
     def _given_to_first_call(self, y):
         """Return what the first call needs to know of all targets."""
@@ -211,7 +223,8 @@ class ConformalEstimator(
         predictions : ndarray or list of ndarray
             As the method would return, for each row before its label or target was
             used; for a list of methods a list. An estimator from elsewhere predicts all
-            rows before it learns them, and its first chunk when it has learned it.
+            rows before it learns them; of its first chunk 100 at a time, and the first
+            100 when it has learned them.
 
         Raises
         ------
@@ -219,12 +232,13 @@ class ConformalEstimator(
             As :meth:`partial_fit`, or if `method` is not one of these.
         """
         with rollback_on_error(self) as rollbacks:
+            given = {name: value for name, value in given.items() if value is not None}
             if not self.__sklearn_is_fitted__():
-                self._start()
+                parts = self._learn_first(X, y, sample_weight, **given)
+                return _joined([self._answer(part, method) for part in parts])
             self._settle_parameters(begins=False)
             if served is not None:
                 check_consistent_length(y, served)
-            given = {name: value for name, value in given.items() if value is not None}
             rows = X, y, sample_weight, rollbacks, Learning(served, serves)
             learned, served = self._learn(*rows, **given)
             answer = self._answer(learned, method)
@@ -614,6 +628,13 @@ class ConformalEstimator(
             yield "states have all groups", each.n_groups == self._n_groups
         for name in "_has_learned", "_is_merged":
             yield f"{name} is true or false", is_number(vars(self).get(name), bool)
+
+
+def _joined(answers):
+    """Join the answers of parts of rows: arrays, lists of these, or None."""
+    if isinstance(answers[0], list):
+        return [*map(_joined, zip(*answers, strict=True))]
+    return None if answers[0] is None else np.concatenate(answers)
 
 
 def labels_of_groups(X, groups):

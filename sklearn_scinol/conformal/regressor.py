@@ -79,10 +79,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     takes a gradient step on the pinball loss, of 0.05 units.
     :doc:`/user_guide/intervals` has the formulas, the proof and the measurements.
 
-    The first row a model of this package sees, and the first chunk of others, have no
-    honest prediction: their errors are not learned. Before the first error intervals
-    are infinite: nothing narrower is known to hold a level. While all errors are 0 they
-    have no width. Neither counts in `coverage_`.
+    The first row a model of this package sees, and the first 100 rows of others, or
+    their first chunk if it has fewer, have no honest prediction: their errors are not
+    learned. Before the first error intervals are infinite: nothing narrower is known to
+    hold a level. While all errors are 0 they have no width. Neither counts in
+    `coverage_`.
 
     Examples
     --------

@@ -292,6 +292,32 @@ def test_errors(kind):
         assert not hasattr(kind.model(), name)
 
 
+# Estimators from elsewhere.
+
+
+@pytest.mark.parametrize("kind", [INTERVALS, SETS], ids=["intervals", "sets"])
+def test_first_chunk_goes_in_parts(kind):
+    """Only the first 100 rows have no honest prediction, in one call or in several."""
+    X, y = kind.data(250)
+    made = kind.make(kind.elsewhere, [0.5, 0.9])
+    whole, parts = clone(made), clone(made)
+    said = kind.said(whole, X, y, sample_weight=weights(250))
+    rows = [slice(start, min(start + 100, 250)) for start in (0, 100, 200)]
+    of_parts = [
+        kind.said(parts, X[part], y[part], sample_weight=weights(250)[part])
+        for part in rows
+    ]
+    assert_array_equal(said, np.concatenate(of_parts))
+    assert np.isinf(said[:100]).all() if kind.has_ends else said[:100].all()
+    assert np.isfinite(said[110:]).all() if kind.has_ends else not said[110:].all()
+    assert_identical(learned(whole), learned(parts))
+    assert_identical(learned(clone(made).fit(X, y, weights(250))), learned(whole))
+    for wrong in (X[:240], y), (X, y[:240]), (X, y, weights(240)):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            clone(made).fit(*wrong)
+    assert clone(made).fit(X, y, 2.0).coverage_.shape == (2,)
+
+
 # Copies and merging.
 
 

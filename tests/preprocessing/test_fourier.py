@@ -119,8 +119,8 @@ def test_directions_are_drawn_once():
     one, other = (RandomFourierFeatures(random_state=k).fit(X) for k in range(2))
     assert (one.random_weights_ != other.random_weights_).all()
     drawn = one.random_weights_
-    one.set_params(random_state=1).partial_fit(X)
-    assert_array_equal(one.random_weights_, drawn)
+    assert_array_equal(one.partial_fit(X).random_weights_, drawn)
+    one.set_params(random_state=1)
     assert_array_equal(one.fit(X).random_weights_, other.random_weights_)
     random_state = np.random.RandomState(1)
     again = RandomFourierFeatures(random_state=random_state).fit(X)
