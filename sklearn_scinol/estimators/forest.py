@@ -20,6 +20,7 @@ from ..transforms.features import FeatureTransform
 from .classifier import OnlineClassifier
 from .one_pass import COUNT, OnePassMixin
 from .regressor import OnlineRegressor
+from .validation import too_wide_error
 
 #: Maximum number of nodes of a tree: 254 MB for ten trees of 20 features.
 MAX_NODES = 2**16
@@ -107,11 +108,8 @@ class _MondrianForest(_Forest):
         has_labels = is_classifier(self) and self._output_shape
         n_trees = self.n_estimators * (self._n_outputs(loss) if has_labels else 1)
         if 2 * n_features * n_slots * n_trees > MAX_BOUNDS:
-            raise ValueError(
-                f"{n_features} features are too many for {type(self).__name__}: the "
-                f"bounds of the first {n_slots} nodes of its trees would be more than "
-                f"{MAX_BOUNDS} numbers; use {self._lighter} instead."
-            )
+            part = f"the bounds of the first {n_slots} nodes of its trees"
+            raise too_wide_error(self, f"{n_features} features", part, MAX_BOUNDS)
         return MondrianForestModel(
             loss,
             n_features,
@@ -153,6 +151,7 @@ class _ExtraTrees(_Forest):
         return ExtraTreesModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
+        self._check_width(n_features)
         return ExtraTreesModel(
             loss,
             n_features,
@@ -212,7 +211,6 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
 
     _own_constraints: dict = {"dirichlet": DIRICHLET}
     _fixed_parameters = {"loss": "log_loss"}
-    _lighter = "ScInOLClassifier"
 
     def __init__(
         self,
@@ -278,7 +276,6 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     """
 
     _fixed_parameters = {"loss": "squared_error"}
-    _lighter = "ScInOLRegressor"
 
     def __init__(
         self,
@@ -310,7 +307,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
 
     A row takes time proportional to the depth of the trees, and whenever a leaf tries
     to split, to the root of the number of features and to `window`. Sparse rows are
-    made dense.
+    made dense, and refused if a thousand would take over 1 GB.
 
     See Also
     --------

@@ -42,9 +42,9 @@ class _Neighbors(OnePassMixin):
     A row costs O(window × n_features) at most, or with `n_candidates`
     O((64 + n_candidates) × n_features + 64 × window). Each row is stored as it was
     standardised when it came, in single precision: all take window × n_features × 4
-    bytes. Sparse rows are made dense. Of rows at equal distances, the later ones are
-    nearer. :func:`merge_models` keeps the latest rows of each model, in proportion to
-    its number of rows.
+    bytes. Sparse rows are made dense, and refused if a thousand would take over 512 MB.
+    Of rows at equal distances, the later ones are nearer. :func:`merge_models` keeps
+    the latest rows of each model, in proportion to its number of rows.
 
     References
     ----------
@@ -67,6 +67,7 @@ class _Neighbors(OnePassMixin):
         return NeighborsModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
+        self._check_width(n_features)
         return NeighborsModel(
             loss,
             n_features,

@@ -13,8 +13,12 @@ from .._docstrings import described_as
 from .._typing import MatrixLike, SampleWeight
 from ..models.separate import SeparateModels
 from .online_estimator import OnlineEstimator
+from .validation import too_wide_error
 
 COUNT = Interval(Integral, 1, None, closed="left")
+
+#: Number of rows of a window that must fit, and the maximum number of their values.
+N_FIRST, MAX_FIRST = 1000, 2**27
 
 
 class OnePass(NamedTuple):
@@ -40,6 +44,7 @@ class OnePassMixin:
     _make_model: Any
     _n_outputs: Any
     _output_shape: tuple[int, ...]
+    window: Any
 
     def _new_model(self, X, loss):
         """Return the model: with several labels one for each."""
@@ -50,6 +55,13 @@ class OnePassMixin:
         models = [self._make_model(n_features, 1, loss) for _ in range(n_labels)]
         features = models[0].features
         return SeparateModels(loss, *sizes, models=models, features=features)
+
+    def _check_width(self, n_features):
+        """Refuse features of which the first rows of the window would not fit."""
+        n_rows = min(self.window, N_FIRST)
+        if n_features * n_rows > MAX_FIRST:
+            part = f"the first {n_rows} rows of the window"
+            raise too_wide_error(self, f"{n_features} features", part, MAX_FIRST)
 
     # Parameters of other estimators that have one value here.
     _fixed_parameters: dict = {}

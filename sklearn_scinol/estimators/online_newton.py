@@ -84,7 +84,6 @@ class OnlineNewtonClassifier(SecondOrder, LinearClassifier):
         "shared_covariance": ["boolean"],
     }
     _bounds_regret = False
-    _lighter = "ScInOLClassifier"
 
     def __init__(
         self,
@@ -276,7 +275,6 @@ class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
         "vovk": ["boolean"],
         "standardize_target": ["boolean"],
     }
-    _lighter = "ScInOLRegressor"
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from ..transforms.clipping import MAX_DEVIATIONS
 from ..transforms.features import FeatureTransform
 from ..transforms.fourier import FourierFeatures
 from .parameters import FORGETTING, GAMMA
+from .validation import too_wide_error
 
 #: Maximum number of covariances, of all outputs (512 MB).
 MAX_COVARIANCES = 2**26
@@ -156,11 +157,8 @@ class SecondOrder:
         n_matrices = 1 if self._shares_covariance else n_outputs
         if n_matrices * (n * (n + 1) // 2) > MAX_COVARIANCES:
             outputs = f" with {n_outputs} outputs" if n_outputs > 1 else ""
-            raise ValueError(
-                f"{what}{outputs} are too many for {type(self).__name__}: the "
-                "covariances of their weights would be more than "
-                f"{MAX_COVARIANCES} numbers; use {self._lighter} instead."
-            )
+            part = "the covariances of their weights"
+            raise too_wide_error(self, what + outputs, part, MAX_COVARIANCES)
         return super()._new_model(X, loss)
 
     def _coefficients(self, attribute):

@@ -27,6 +27,15 @@ ALLOW_ZERO_WEIGHTS = (
 )
 
 
+def too_wide_error(estimator, features, part, limit):
+    """Return the error for features that make a part of a model too large."""
+    narrow = "ScInOLClassifier" if is_classifier(estimator) else "ScInOLRegressor"
+    return ValueError(
+        f"{features} are too many for {type(estimator).__name__}: {part} would be more "
+        f"than {limit} numbers; use {narrow} instead."
+    )
+
+
 class ValidationMixin:
     """Validate what users pass to an :class:`OnlineEstimator`."""
 

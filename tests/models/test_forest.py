@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
 from sklearn.base import is_classifier
 from support import naive_forest
 from support.comparisons import assert_identical, learned
@@ -343,22 +342,6 @@ def test_merging_with_nothing(engine):
     both = merge_models([nothing, deepcopy(nothing)])
     assert_allclose(both.predict_proba(X), 1 / 3)
     both._check_state()
-
-
-@pytest.mark.parametrize(
-    "estimator", [MondrianForestClassifier, MondrianForestRegressor]
-)
-def test_too_many_features_are_refused(estimator):
-    """Hashed text would take gigabytes for the bounds of the first nodes."""
-    X, y = sparse.csr_array((2, 2**18)), np.array([0, 1])
-    words = rf"262144 features are too many for {estimator.__name__}: .* use ScInOL"
-    model = estimator()
-    with pytest.raises(ValueError, match=words):
-        model.fit(X, y)
-    classes = {"classes": y} if is_classifier(model) else {}
-    with pytest.raises(ValueError, match=words):
-        model.row_by_row(**classes).learn_one(np.zeros(2**18), y[0])
-    assert not hasattr(model, "n_features_in_")
 
 
 def test_rows_that_nearly_coincide(engine):

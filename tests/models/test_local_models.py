@@ -9,7 +9,14 @@ from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
-from support.registry import ENGINES, EXTRA_TREES, NEIGHBORS, ONE_PASS, seeds
+from support.registry import (
+    ENGINES,
+    EXTRA_TREES,
+    FORESTS,
+    NEIGHBORS,
+    ONE_PASS,
+    seeds,
+)
 
 from sklearn_scinol._state import checkpoint
 
@@ -212,3 +219,17 @@ def test_new_classes(estimator, engine):
         assert_allclose(said, expected, rtol=1e-10)
     else:  # the prior of earlier rows had fewer classes
         assert np.abs(said - expected).mean() < 0.05
+
+
+@pytest.mark.parametrize("estimator", [*NEIGHBORS, *FORESTS])
+def test_too_many_features_are_refused(estimator):
+    """Hashed text would take gigabytes for the first rows or nodes."""
+    X, y = sparse.csr_array((2, 2**18)), np.array([0, 1])
+    words = rf"262144 features are too many for {estimator.__name__}: .* use ScInOL"
+    model = estimator()
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, y)
+    classes = {"classes": y} if is_classifier(model) else {}
+    with pytest.raises(ValueError, match=words):
+        model.row_by_row(**classes).learn_one(np.zeros(2**18), y[0])
+    assert not hasattr(model, "n_features_in_")
