@@ -434,7 +434,7 @@ def _last_steps(estimator):
             f"The estimator {type(estimator).__name__} should be a pipeline with a "
             "TableEncoder before its last step that gives sparse rows."
         )
-    return steps
+    return encoder, getattr(steps[1], "_explained", steps[1])
 
 
 def _check_column(name, kinds, terms):

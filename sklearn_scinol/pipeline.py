@@ -72,7 +72,7 @@ def _has_table_terms(pipeline):
         )
     try:
         check_is_fitted(steps[-1])
-        steps[-1].coef_  # noqa: B018
+        getattr(steps[-1], "_explained", steps[-1]).coef_  # noqa: B018
     except NotFittedError:
         return True  # the plot says so
     except AttributeError as error:

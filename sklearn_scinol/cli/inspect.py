@@ -70,6 +70,7 @@ def run(arguments):
     model = load_model(arguments.model)
     for name, value in _facts(model):
         print_line(f"{name:12}{value}")
+    model = getattr(model, "_explained", model)
     if arguments.plot:
         _plot(model, arguments.plot, arguments.plot_class)
     try:
@@ -115,11 +116,11 @@ def _terms(model):
 
     Raise AttributeError if the model has no coefficients.
     """
-    final = model
     if isinstance(model, Pipeline):
         final, names = model[-1], model[:-1].get_feature_names_out()
     else:
-        names = _check_feature_names_in(model)
+        final, names = model, _check_feature_names_in(model)
+    final = getattr(final, "_explained", final)
     coefs = np.atleast_2d(final.coef_)
     if (encoder := encoder_of(model)) and encoder.sparse_output:
         coefs[:, encoder._encoding.retired_columns()] = 0.0

@@ -544,6 +544,9 @@ class ConformalEstimator(
         """The estimator that has learned, or the one to clone."""
         return vars(self).get("estimator_", self.estimator)
 
+    # For plots: the estimator whose coefficients explain predictions.
+    _explained = _learner
+
     @property
     def n_features_in_(self) -> int:
         """Number of features."""

@@ -25,6 +25,7 @@ from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 
 import sklearn_scinol
 from sklearn_scinol import (
+    OnlineConformalRegressor,
     ScInOLClassifier,
     ScInOLRegressor,
 )
@@ -693,6 +694,19 @@ def test_inspect_what_has_no_terms(works, fails):
     assert "There are no terms to show: " in out
     fails("inspect", "m.skops", "--output", "t.csv", words="There are no terms")
     assert not Path("t.csv").exists()
+
+
+def test_inspect_what_has_intervals(works, pyplot):
+    rows = [{"city": "oslo", "size": n} for n in range(9)] + [{"city": "rome"}]
+    alone = make_online_pipeline(TableEncoder(n_hashed=4), ScInOLRegressor())
+    around = OnlineConformalRegressor(clone(alone))
+    last = make_online_pipeline(alone[0], OnlineConformalRegressor(alone[1]))
+    shown = []
+    for model in alone, around, clone(last):
+        save(model.partial_fit(rows, range(10)), "m.skops")
+        out = works("inspect", "m.skops", "--plot", "t.png")
+        shown.append(out[out.index("The largest of ") :])
+    assert shown == [shown[0]] * 3
 
 
 @pytest.mark.cases(1)
