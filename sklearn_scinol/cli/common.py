@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import sys
+from argparse import ArgumentTypeError
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -141,7 +142,7 @@ def pair(text):
     """Parse a pair of name and value, as in name=value."""
     name, is_there, value = text.rpartition("=")
     if not (name and is_there and value):
-        raise ValueError
+        raise ArgumentTypeError(f"expected a name, = and a value, got {text!r}")
     return name, value
 
 
@@ -364,8 +365,10 @@ def print_line(text="", **options):
 # Options of the command line by the parameters of the library.
 OPTIONS = {
     "columns": "--columns",
+    "delay": "--delay",
     "delimiter": "--delimiter",
     "encoding": "--encoding",
+    "label_time": "--label-time",
     "missing_columns": "--missing-columns",
     "new_columns": "--new-columns",
     "file_format": "--file-format",
@@ -373,8 +376,10 @@ OPTIONS = {
     "on_bad_row": "--on-bad-row",
     "sample_weight": "--weight",
     "target": "--target",
+    "time": "--time",
 }
-OPTION = re.compile(rf"(^|pass |, or | and )({'|'.join(OPTIONS)})=(?:'([^']*)')?")
+BEFORE = "^|pass |either | or | and |needs |With "
+OPTION = re.compile(rf"({BEFORE})({'|'.join(OPTIONS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
 DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
 COLUMNS = re.compile(r"(: pass|, or) columns= with[\w ]*(?=\.)")
@@ -431,7 +436,8 @@ def advise(message, arguments):
     message = DROPPED.sub(r"\1: learn anew with --kind \2=drop", message)
     message = COLUMNS.sub("", message)
     if NO_COLUMN.match(message) and ": pass " not in message:
-        remedy = "pass missing_columns='ignore' to take it as missing"
+        which = "them" if " no columns " in message else "it"
+        remedy = f"pass missing_columns='ignore' to take {which} as missing"
         message = f"{message.rstrip('.')}: {remedy}."
     return message
 

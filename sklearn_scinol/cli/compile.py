@@ -20,7 +20,7 @@ from .common import (
     print_line,
     read_first,
 )
-from .learn import add_columns, add_estimator, check_resume, open_learning
+from .learn import add_columns, add_estimator, check_options, open_learning
 
 
 def add_arguments(parser):
@@ -33,7 +33,7 @@ def add_arguments(parser):
 
 def run(arguments):
     """Compile by the first chunk, and print how long it took."""
-    check_resume(arguments)
+    check_options(arguments)
     open_standard_input(arguments)
     model, classes, stream, *_ = open_learning(arguments)
     X, y, *_ = read_first(stream)

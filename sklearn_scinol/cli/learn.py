@@ -20,6 +20,7 @@ import os
 import re
 import signal
 import threading
+from argparse import ArgumentTypeError
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -50,6 +51,7 @@ from .common import (
     check_not_read,
     columns_to_ignore,
     has_intervals,
+    in_options,
     known_columns,
     load_model,
     no_rows,
@@ -182,7 +184,7 @@ def add_estimator(parser, group):
     new = [
         add(
             "--columns",
-            type=_names,
+            type=column_names,
             metavar="A,B,...",
             help="columns to learn from (default: all others)",
         ),
@@ -201,7 +203,7 @@ def add_estimator(parser, group):
         ),
         add(
             "--classes",
-            type=_names,
+            type=column_names,
             metavar="A,B,...",
             help="all classes, as in the file (default: those of the first chunk, to "
             "which later ones are added where the estimator can)",
@@ -217,7 +219,7 @@ def add_estimator(parser, group):
         ),
         add(
             "--interactions",
-            type=_names,
+            type=column_names,
             action="append",
             metavar="A,B,...",
             help="columns whose values are combined; may be given several times",
@@ -225,7 +227,7 @@ def add_estimator(parser, group):
         add(
             "--key",
             dest="keys",
-            type=_names,
+            type=column_names,
             action="append",
             metavar="A,B,...",
             help="column, or columns whose values together are a key, of which the "
@@ -249,7 +251,7 @@ def add_estimator(parser, group):
     parser.set_defaults(new_model_options=new)
 
 
-def _names(text):
+def column_names(text):
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ValueError
@@ -265,18 +267,21 @@ def _delay(text):
 
 def _kind(text):
     name, kind = pair(text)
-    if kind not in (*KINDS, "drop"):
-        raise ValueError
+    if kind not in (kinds := (*KINDS, "drop")):
+        raise ArgumentTypeError(f"expected one of {kinds} for {name!r}, got {kind!r}")
     return name, kind
 
 
-def check_resume(arguments):
-    """Refuse options for new models where a saved one goes on."""
+def check_options(arguments):
+    """Refuse options that do not go together."""
+    if arguments.columns and arguments.time not in (None, *arguments.columns):
+        arguments.error(f"--columns lacks {arguments.time!r}, the column of --time")
     if arguments.resume:
         for option in arguments.new_model_options:
             if getattr(arguments, option.dest) is not None:
                 arguments.error(
-                    f"{option.option_strings[0]} is for new models, not for --resume"
+                    f"{option.option_strings[0]} is for new models: leave it out, "
+                    "--resume goes on as the model was learned"
                 )
 
 
@@ -285,7 +290,7 @@ def check_resume(arguments):
 
 def run(arguments):
     """Learn, print scores, and save the model."""
-    check_resume(arguments)
+    check_options(arguments)
     if arguments.save_every and not arguments.model:
         arguments.error("--save-every needs --model")
     if arguments.from_start and not arguments.resume:
@@ -330,7 +335,7 @@ def _arrivals(arguments):
     try:
         return Arrivals(*times)
     except (TypeError, ValueError) as error:
-        arguments.error(str(error))
+        arguments.error(in_options(str(error)))
 
 
 class Learning(NamedTuple):

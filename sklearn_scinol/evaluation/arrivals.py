@@ -40,8 +40,10 @@ class Arrivals:
 
     def __init__(self, delay, time=None, label_time=None):
         if time is None:
-            if label_time is not None:
-                raise ValueError("label_time needs time=, the column with rows' times.")
+            is_time = isinstance(delay, (str, timedelta, np.timedelta64))
+            if is_time or label_time is not None:
+                name = f"delay={delay!r}" if is_time else "label_time="
+                raise ValueError(f"{name} needs time=, the column with rows' times.")
             check_scalar(delay, "delay", Integral, min_val=0)
             delay = int(delay)
         elif (delay is None) == (label_time is None):

@@ -47,9 +47,9 @@ class Roles(NamedTuple):
             columns = [name for name in names if name not in others]
         columns = list(columns)
         _check_are_columns(columns, names, file)
-        for name in others:
-            if name in columns:
-                raise ValueError(f"The column {name!r} has another role.")
+        for role, name in ("target", target), ("weight", sample_weight):
+            if name is not None and name in columns:
+                raise ValueError(f"columns= has the {role}, {name!r}.")
         if len(set(columns)) < len(columns):
             raise ValueError("columns has a name twice.")
         if not columns:

@@ -178,7 +178,8 @@ def test_missing_times():
         ({"time": "when"}, "either delay= or label_time="),
         ({"time": "when", "delay": "2d", "label_time": "when"}, "either delay= or"),
         ({"time": "when", "label_time": "amount"}, "Times were dates before, but"),
-        ({"label_time": "when"}, "label_time needs time="),
+        ({"label_time": "when"}, "label_time= needs time="),
+        ({"delay": "2d"}, "delay='2d' needs time="),
     ],
 )
 def test_bad_times(given, message):

@@ -1120,7 +1120,9 @@ def test_columns_of_files(tmp_path):
     types = {"z": "int8"}
     assert "has no column 'z' (" in refusal(file, ValueError, column_types=types)
     assert "'q' is not a type" in refusal(file, ValueError, column_types={"x": "q"})
-    assert "another role" in refusal(file, ValueError, columns=["y"], target="y")
+    assert "columns= has the target, 'y'" in refusal(
+        file, ValueError, columns=["y"], target="y"
+    )
     assert "twice" in refusal(file, ValueError, columns=["y", "y"])
     assert "both" in refusal(file, ValueError, target="y", sample_weight="y")
     assert refusal(file, columns=[]) == f"{file} has no column of features."
