@@ -136,7 +136,7 @@ def add_advice(X, name):
     """Add advice to errors of scikit-learn's validation of `X`, for a class `name`."""
     try:
         if _has_dates(X):  # which NumPy converts, if all columns are dates
-            raise TypeError(f"{name} takes numbers, not dates")
+            raise TypeError(f"{name} takes numbers, not dates or durations")
         with np.errstate(all="ignore"):  # of its sum
             yield
     except OverflowError:  # of Python integers

@@ -54,7 +54,12 @@ __all__ = ["OnlinePipeline", "make_online_pipeline"]
 
 
 def _can_partial_fit(pipeline):
-    return can_learn(pipeline._final_estimator) or pipeline._can_transform()
+    if not pipeline.steps:
+        raise AttributeError("The pipeline has no steps.")
+    final = pipeline._final_estimator
+    if can_learn(final) or pipeline._can_transform():
+        return True
+    raise AttributeError(f"The last step, {final!r}, has no partial_fit.")
 
 
 def _can_observe(pipeline):

@@ -28,6 +28,7 @@ from .._typing import (
 )
 from ..losses import CLASSIFICATION, JOINT
 from ..models.model import Chunk
+from ..tables.frames import check_not_missing
 from .class_weights import ClassWeightMixin
 from .labels import (
     as_indicators,
@@ -274,12 +275,14 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         tags.classifier_tags.multi_label = True
         return tags
 
-    def _check_first_call(self, first_call, classes, y=None):
+    def _check_first_call(
+        self, first_call, classes, y=None, where="on the first call to partial_fit"
+    ):
         if not first_call:
             if classes is not None and not self._adds_classes:
                 self._check_same_classes(classes)
         elif classes is None and not (self._adds_classes or is_multilabel(y)):
-            raise ValueError("classes must be passed on the first call to partial_fit.")
+            raise ValueError(f"classes must be passed {where}.")
 
     def _check_takes_classes(self, begins=False):
         """Check that classes can be added later, which needs log loss."""
@@ -351,6 +354,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         may_grow = self._adds_classes and row_by_row
         if classes is None:
             classes = y[:1] if may_grow else np.unique(y)
+        check_not_missing(classes, "classes")
         check_discrete(classes)
         self.classes_ = unique_labels(classes)
         self._check_number(self.classes_, 1 if may_grow else 2)

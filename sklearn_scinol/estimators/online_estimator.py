@@ -663,7 +663,8 @@ class OnlineEstimator(
             `with_late_labels` keeps rows whose labels come later.
         """
         self._validate_params()
-        self._check_first_call(not self.__sklearn_is_fitted__(), classes)
+        begins, where = not self.__sklearn_is_fitted__(), "to row_by_row"
+        self._check_first_call(begins, classes, where=where)
         return EstimatorRows(self, classes, n_features)
 
     @abstractmethod

@@ -182,6 +182,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
     ):
         # y may still be sparse, or have NaN among objects.
         if not (type(y) is np.ndarray and y.dtype == np.float64 and are_finite(y)):
+            if y.dtype.kind in "Mm":
+                raise TypeError("y has dates or durations: convert them to numbers.")
             with np.errstate(all="ignore"):
                 y = check_array(y, ensure_2d=False, input_name="y", dtype=np.float64)
         if reset:

@@ -46,7 +46,7 @@ class ValidationMixin:
             raise ValueError(f"method must be one of {self._METHODS}, got {method!r}.")
         getattr(self, method)
 
-    def _check_first_call(self, first_call, classes, y=None):
+    def _check_first_call(self, first_call, classes, y=None, where=""):
         """Check the classes passed to `partial_fit`; nothing in regression."""
 
     def _target_checks(self, y, reset):

@@ -298,7 +298,7 @@ def is_missing_value(value):
     return isinstance(value, float | np.floating) and bool(value != value)
 
 
-def check_not_missing(y):
+def check_not_missing(y, name="y"):
     """Refuse labels or targets of which some are missing, in any library's way."""
     if type(y) is list and {*map(type, y)} <= NEVER_MISSING:
         return
@@ -313,7 +313,7 @@ def check_not_missing(y):
             others = (x for x in y.flat if not isinstance(x, str))
             is_missing = any(map(is_missing_value, others))
     if is_missing is not False and np.any(is_missing):
-        raise ValueError("Input y contains NaN.")
+        raise ValueError(f"Input {name} contains NaN.")
 
 
 def _is_bool(value):

@@ -465,6 +465,21 @@ def test_dicts_are_for_pipelines(estimator, X):
         assert state(made) == before
 
 
+@pytest.mark.parametrize("unit", ["datetime64[D]", "timedelta64[h]"])
+@fresh_and_fitted
+def test_targets_of_dates(unit, fitted):
+    made, y = make(ScInOLRegressor, fitted), np.arange(12).astype(unit)
+    for method in METHODS:
+        assert_refused(made, method, rows(), y, "y has dates or durations", TypeError)
+
+
+@pytest.mark.parametrize("classes", [["a", None], [0.0, np.nan]])
+def test_missing_classes(classes):
+    y = np.repeat(classes[:1], 12)
+    with pytest.raises(ValueError, match=r"^Input classes contains NaN\.$"):
+        ScInOLClassifier().partial_fit(rows(), y, classes=classes)
+
+
 # Masks, which NumPy's functions leave out in silence.
 
 

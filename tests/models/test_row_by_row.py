@@ -527,7 +527,7 @@ def test_bad_targets(engine):
 
 
 def test_rows_before_anything_is_known():
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+    with pytest.raises(ValueError, match="classes must be passed to row_by_row"):
         ScInOLClassifier().row_by_row()
     with pytest.raises(ValueError, match="'loss' parameter of ScInOLClassifier"):
         ScInOLClassifier("x").row_by_row(classes=[0, 1])

@@ -243,6 +243,9 @@ def test_frozen_steps_never_learn():
     frozen = make_online_pipeline(StandardScaler(), FrozenEstimator(alone))
     assert not hasattr(frozen, "partial_fit")
     assert not hasattr(frozen, "partial_fit_predict")
+    with pytest.raises(AttributeError) as raised:
+        frozen.partial_fit(X, y)
+    assert "has no partial_fit" in str(raised.value.__cause__)
 
 
 @pytest.mark.parametrize(
