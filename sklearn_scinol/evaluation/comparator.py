@@ -23,6 +23,7 @@ from .._typing import (
     SampleWeight,
     validate_params,
 )
+from ..estimators.labels import check_discrete
 from ..losses import CLASSIFICATION, JOINT, REGRESSION, as_targets
 from .minimum import minimise_loss
 
@@ -190,6 +191,7 @@ def check_data(X, y, loss, sample_weight, classes, multi_class, epsilon, quantil
         targets = targets.reshape(len(targets), -1)
         n_outputs, loss_type = targets.shape[1], REGRESSION[loss]
     else:
+        check_discrete(targets)
         encoder = LabelEncoder().fit(targets if classes is None else classes)
         targets, n_classes = encoder.transform(targets), len(encoder.classes_)
         if n_classes < 2:

@@ -307,6 +307,7 @@ def test_warns_where_it_does_not_converge(loss, monkeypatch):
         ({"X": [[np.nan]] * 3}, "Input X contains NaN"),
         ({"y": [1, 2]}, "Found input variables with inconsistent numbers of samples"),
         ({"y": [1, 1, 1]}, "number of classes has to be greater than one; got 1 class"),
+        ({"y": [0.5, 1.0, 2.0]}, "Unknown label type: continuous"),
         ({"classes": [0, 2]}, "y contains previously unseen labels: "),
         ({"sample_weight": [1, -1, 1]}, "Negative values in data passed to"),
         ({"sample_weight": [0, 0, 0]}, "must contain at least one non-zero number"),
