@@ -92,7 +92,7 @@ def read_table(
     on_bad_row : {"error", "skip", "warn"}, default="error"
         What to do with a row that has too few or too many values, a value of another
         type than its column, an infinite feature, text that the encoding does not have,
-        no finite target, or no finite non-negative weight.
+        no finite target, or no weight that is 0 or between 1e-50 and 1e50.
         "error" raises a :class:`ReadError` that names file and row. "skip" leaves it
         out, "warn" also warns; the stream's `n_bad_rows` and `bad_rows` record it.
     read_ahead : int, default=2

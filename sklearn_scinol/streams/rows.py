@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from ..models.weights import MAX_WEIGHT, MIN_WEIGHT
 from ..tables.frames import as_single_array, is_string_type
 from ..tables.kinds import can_be
 from .arrow import pa, pc
@@ -319,7 +320,10 @@ def check_rows(table, roles, kinds):
         find(roles.target, wrong, "target")
     if roles.sample_weight is not None:
         weight = table[roles.sample_weight]
-        fine = pc.and_(pc.greater_equal(weight, 0.0), pc.is_finite(weight))
+        fine = pc.and_(
+            pc.greater_equal(weight, MIN_WEIGHT), pc.less_equal(weight, MAX_WEIGHT)
+        )
+        fine = pc.or_(fine, pc.equal(weight, 0.0))
         find(roles.sample_weight, pc.invert(pc.fill_null(fine, False)), "weight")
     if bad:
         keep = np.ones(table.num_rows, dtype=bool)

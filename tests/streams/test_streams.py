@@ -782,8 +782,9 @@ def test_bad_rows_of_libsvm(tmp_path):
 @pytest.mark.parametrize("ending", [".parquet", ".feather", ".arrows"])
 def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
     y = [float(i) for i in range(50)]
-    w = [1.0] * 50
+    w = [1.0, 0.0] * 25
     y[3], y[20], y[21], w[22], w[30], w[31] = None, np.nan, np.inf, None, -1.0, np.nan
+    w[32:34] = 1e-300, 1e300  # no estimator takes these
     names = pa.array(["" if i == 40 else "s" for i in range(50)])
     if ending != ".parquet":
         names = names.dictionary_encode()
@@ -791,7 +792,7 @@ def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
     file = WRITERS[ending](tmp_path / f"rows{ending}", pa.table(columns))
     stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
     X, *_ = zip(*stream, strict=True)
-    bad = [3, 20, 21, 22, 30, 31]
+    bad = [3, 20, 21, 22, 30, 31, 32, 33]
     assert pa.concat_tables(X)["x"].to_pylist() == [
         i for i in range(50) if i not in bad
     ]
@@ -802,6 +803,8 @@ def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
         (22, "has no weight in column 'w'"),
         (30, "has the weight -1.0 in column 'w'"),
         (31, "has the weight nan in column 'w'"),
+        (32, "has the weight 1e-300 in column 'w'"),
+        (33, "has the weight 1e+300 in column 'w'"),
     ]
     stream = read_table(file, target="name", on_bad_row="skip", columns=["x"])
     assert sum(len(y) for _, y in stream) == 49
