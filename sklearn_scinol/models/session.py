@@ -70,6 +70,8 @@ class Rows:
         Of the rows.
     total_weight : float
         Sum of the sample weights; 0 if rows are only predicted.
+    is_learned : ndarray of bool or slice
+        Which rows are learned, if some are.
     dense_view : Rows or None
     """
 
@@ -157,10 +159,9 @@ class Rows:
                 target[0] = y if self._codes is None else by_code[y]
 
     def set_chunk(self, chunk):
-        """Copy a chunk into the rows; return False if only some are to be learned."""
+        """Copy a chunk into the rows; return False if none are to be learned."""
         c = chunk.sample_weight
-        n_learned = len(self) if c is None else np.count_nonzero(c)
-        if n_learned < len(self):
+        if c is not None and not c.any():
             return False
         self.set_values(chunk.X)
         for target, _, kind in self._targets.values():
@@ -181,7 +182,10 @@ class Rows:
 
         Rows of weight 0 are only predicted.
         """
-        total = c if isinstance(c, float) else float(c.sum())
+        if isinstance(c, float):
+            total, self.is_learned = c, slice(None)
+        else:
+            total, self.is_learned = float(c.sum()), c > 0.0
         for view in self.views:
             view.total_weight = total
             for scale, numbers, _ in view._weights.values():
@@ -491,7 +495,7 @@ class Session:
             call()
         if self.rows.total_weight > 0.0:
             for bins in self._bins:
-                bins.learn(self._dense_rows.X)
+                bins.learn(self._dense_rows.X[self.rows.is_learned])
         return self._checked.are_finite()
 
     def estimators(self, own):
@@ -507,7 +511,8 @@ class Session:
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
-        if not self._owns_curves:
+        # Sessions of other sizes, too, take the curves over.
+        if not self._owns_curves or estimator.loss_curve_ is not self._curves[0][0]:
             self._own_curves(self.estimators(estimator))
         c, sums = self.rows.total_weight, zip(self._losses(), before, strict=True)
         losses = [(after - before) / c for after, before in sums]
