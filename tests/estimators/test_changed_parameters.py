@@ -71,6 +71,7 @@ def assert_refused(model, name, learn_one=None):
     assert_identical(vars(model), before)
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 def test_each_parameter(estimator):
     X, y = rows()
@@ -147,6 +148,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize(
     ("estimator", "changes"), CHANGES, ids=[next(iter(each)) for _, each in CHANGES]
 )
