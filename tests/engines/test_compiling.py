@@ -342,3 +342,31 @@ def test_no_garbage_is_collected_while_a_loop_compiles(was_enabled, monkeypatch)
     finally:
         gc.enable()
     assert are_enabled == [False, was_enabled]
+
+
+def test_entries_of_arrays_of_any_layout(monkeypatch):
+    """Indices may be negative, and numbers of another type than the array's."""
+
+    def fill(strided, by_column, cube, codes, out):
+        for i in range(-2, 3):
+            x = strided[i] + by_column[i, 0] * by_column[1, codes[i]]
+            cube[i, codes[i], -1] += x
+            out[codes[-1], i // 2] = cube[0, 1, 2] - x
+        out[0, 0] = codes[0] > 0
+        codes[1] = 2.0 * codes[2]
+
+    rng = np.random.default_rng(0)
+    numbers = [rng.integers(-9, 9, size).astype(float) for size in ((5, 2), (3, 6))]
+    numbers += [rng.integers(-9, 9, size).astype(float) for size in ((3, 3, 3), (4, 4))]
+
+    def arguments():
+        strided, by_column, cube, out = (each.copy() for each in numbers)
+        codes = np.array([2, 0, 1, 1, 2], np.uint32)
+        return strided[:, 1], np.asfortranarray(by_column), cube, codes, out[:, ::2]
+
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", False)
+    of_python, of_loop = arguments(), arguments()
+    fill(*of_python)
+    numba_compiling.compiled(fill)(*of_loop)
+    for expected, found in zip(of_python, of_loop, strict=True):
+        assert found.tolist() == expected.tolist()

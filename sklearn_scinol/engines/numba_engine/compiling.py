@@ -23,6 +23,7 @@ from .disk_cache import Cache
 from .flat_cache import Description, described
 from .flattening import Flattener, flatten, getter, named, parsed, shape, structure
 from .sharing import ClaimedElsewhere, compiling
+from .target import FlatContext
 
 # Numba's passes for what flat functions do not have: closures, overloads to inline,
 # branches that are never taken, array expressions. Theirs are variables of one type, so
@@ -65,6 +66,7 @@ class FlatCompiler(CompilerBase):
 
     def __init__(self, context, *arguments):
         super().__init__(KnownTypes(context), *arguments)
+        self.state.targetctx = FlatContext.of(self.state.targetctx)
         self._arguments = context, *arguments
 
     def compile_extra(self, function):
