@@ -123,9 +123,7 @@ class BettingPool(SharedWeights, LinearModel):
     def of(cls, n_features):
         """Return a pool that has learned nothing."""
         options = {"fit_intercept": False, "average": 0}
-        # No row has more features: the expert's loop does, which is compiled anyway.
-        learner = ScInOL2(max_share=float(n_features))
-        return cls(learner, Logistic(), n_features, 1, **options)
+        return cls(ScInOL2(), Logistic(), n_features, 1, **options)
 
     def learn_scores(self, engine, F, block, target_scale=None):
         offset, ones = np.empty((len(F), 1)), np.ones((len(F), 1))

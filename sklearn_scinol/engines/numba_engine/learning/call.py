@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 
-from ....blocks import DenseRows, TargetScale
+from ....blocks import DenseRows
 from ....learners.interface import traits
 from ....losses.methods import is_by_output
 from ..transforms import transform_rows
@@ -41,9 +41,6 @@ def learn_call(task, state, block, out):
     if not dense:
         m = np.diff(block.rows.indptr).max(initial=0) + task.fit_intercept
     n_outputs = out.predictions.shape[1]
-    if block.target_scale is None and not has.implicit:  # one loop less to compile
-        zero, one = np.zeros_like(out.predictions), np.ones_like(out.predictions)
-        block = block._replace(target_scale=TargetScale(zero, one, one))
     variant = Variant(
         learner,
         type(task.loss),
