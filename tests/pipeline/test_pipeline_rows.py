@@ -394,7 +394,7 @@ def test_where_it_is_available():
 
 def test_rows_before_anything_is_known():
     model = make_online_pipeline(OnlineScaler(), ScInOLClassifier())
-    with pytest.raises(ValueError, match="classes must be passed on the first call"):
+    with pytest.raises(ValueError, match="classes must be passed to row_by_row"):
         model.row_by_row()
     rows = model.row_by_row(classes=[0, 1])
     with pytest.raises(NotFittedError):
