@@ -419,6 +419,16 @@ class FeatureTransformer(StreamTransformer):
         NamedChunk.name_features(self, X)
         return rows
 
+    def _encode_row(self, x, learns, targets=None):
+        is_plain = type(x) is np.ndarray and x.dtype == np.float64
+        if not is_plain or x.shape != (self.n_features_in_,):
+            return super()._encode_row(x, learns, targets)
+        refused = np.isinf(x) if self._allows_nan else ~np.isfinite(x)
+        if refused.any():
+            return super()._encode_row(x, learns, targets)
+        engine = get_engine(current_engine())
+        return row_of(self._encode(engine, x[np.newaxis], learns))
+
     def _start(self, rows):
         self._state = self._new_state(rows.shape[1])
 
