@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
@@ -46,6 +47,9 @@ OF_VALUES = (
     *("mean_32", "difference_32", "ratio_32"),
 )
 OF_TARGETS = "last", "mean_2", "mean_8", "mean_64"
+
+# Minimum number of first rows to tell whether they are in order of time.
+MIN_ROWS = 50
 
 # Length of texts whose hashes are not remembered.
 MAX_LENGTH = 100
@@ -364,6 +368,15 @@ class OnlineHistory(TableReader):
         return kind
 
     def _start(self, rows):
+        times = getattr(rows, "times", np.empty(0))
+        times = times[~np.isnan(times)]
+        is_before = times < np.fmax.accumulate(times)
+        if len(times) >= MIN_ROWS and is_before.mean() > 0.5:
+            warnings.warn(
+                f"Most rows are before an earlier one by their time {self.time!r}, and "
+                "count as at the time of that: sort the rows by time.",
+                stacklevel=2,
+            )
         self._clock = Clock(getattr(rows, "time_kind", "row"))
         targets = getattr(rows, "targets", None)
         n_targets = int(self.target)

@@ -420,6 +420,14 @@ def test_bad_rows_change_nothing(bad, message, engine):
     assert pickle.dumps(history) != before
 
 
+def test_shuffled_rows_are_told():
+    frame, _ = events(100)
+    OnlineHistory(time="when").fit(frame)
+    shuffled = frame.sample(frac=1.0, random_state=0)
+    with pytest.warns(UserWarning, match="'when', and count .* sort the rows by time"):
+        OnlineHistory(time="when").fit(shuffled)
+
+
 def test_frames_have_the_columns_of_the_first(engine):
     frame, y = events(20)
     history = OnlineHistory(time="when").fit(frame, y)
