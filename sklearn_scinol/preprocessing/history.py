@@ -49,7 +49,7 @@ OF_VALUES = (
 OF_TARGETS = "last", "mean_2", "mean_8", "mean_64"
 
 # Minimum number of first rows to tell whether they are in order of time.
-MIN_ROWS = 100
+MIN_ROWS = 200
 
 # Length of texts whose hashes are not remembered.
 MAX_LENGTH = 100

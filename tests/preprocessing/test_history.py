@@ -421,7 +421,7 @@ def test_bad_rows_change_nothing(bad, message, engine):
 
 
 def test_shuffled_rows_are_told():
-    frame, _ = events(200)
+    frame, _ = events(300)
     OnlineHistory(time="when").fit(frame)
     shuffled = frame.sample(frac=1.0, random_state=0)
     with pytest.warns(UserWarning, match="'when', and count .* sort the rows by time"):
