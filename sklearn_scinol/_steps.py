@@ -160,7 +160,8 @@ def _learn_row(step, x, rollbacks, targets=None, observes=False):
             return row_of(learn_step(step, chunk_of(x), *given))
     locks = locks_of(step)
     with locks.state:
-        locks.wait_for_readers()
+        if locks.readers:
+            locks.wait_for_readers()
         return step._learn_row(x, rollbacks, targets)
 
 

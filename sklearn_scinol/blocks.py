@@ -165,9 +165,7 @@ class Places(NamedTuple):
 class Times(NamedTuple):
     """State of a :class:`Clock`."""
 
-    last: np.ndarray  # (1,)
-    gaps: np.ndarray  # (100,)
-    n_gaps: np.ndarray  # int64, (1,)
+    numbers: np.ndarray  # (102,)
     unit: float
     has_unit: bool  # known before the first row
     is_counting: bool  # rows are one unit apart

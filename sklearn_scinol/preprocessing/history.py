@@ -518,7 +518,7 @@ class OnlineHistory(TableReader):
         z = row.out[0]
         if isinstance(x, dict):
             added = [None if value != value else value for value in z.tolist()]
-            return x | dict(zip(self._names(), added, strict=True))
+            return x | dict(zip(row.names, added, strict=True))
         return np.concatenate([x, np.nan_to_num(z)])
 
     def _read_row(self, x, targets=None):
@@ -540,7 +540,8 @@ class OnlineHistory(TableReader):
         engine = get_engine(current_engine())
         row = _ROWS.get(self)
         if row is None or not row.is_current(engine):
-            row = _ROWS[self] = HistoryOfRow(engine, self._clock, self._histories)
+            row = HistoryOfRow(engine, self._clock, self._histories, self._names())
+            _ROWS[self] = row
         if not self._set_targets(row, targets):
             return None
         try:
@@ -626,7 +627,7 @@ class OnlineHistory(TableReader):
             yield "the number of targets is bounded", each.n_targets <= MAX_TARGETS
             yield "each label has a target", n_labels <= each.n_targets
             times = each.events[: each.n_used, 0]
-            came = np.isnan(times) | (times <= self._clock.last[0])
+            came = np.isnan(times) | (times <= self._clock.last)
             yield "keys were seen up to the last time", came
 
     def __sklearn_is_fitted__(self):

@@ -484,19 +484,14 @@ def _empty_table(n_places):
 
 
 @exact
-def median(gaps, n):
-    """Return the lower median of `n` gaps in order; 1 if there are none."""
-    return gaps[(n - 1) // 2] if n else 1.0
-
-
-@exact
 def read_times(clock, seconds, learns, times, units):
     """Write the times of rows that follow each other, and units of time.
 
     If nothing is learned, each of the rows is the next one.
     """
+    numbers, first = clock.numbers, 2  # after the last time and the number of gaps
     for r in range(seconds.size):
-        last, gaps, n = clock.last[0], clock.gaps, clock.n_gaps[0]
+        last, n = numbers[0], int(numbers[1])
         t = seconds[r]
         if clock.is_counting:
             t = last + 1.0 if last == last else 0.0
@@ -507,26 +502,27 @@ def read_times(clock, seconds, learns, times, units):
         gap = t - last
         times[r], units[r] = t, clock.unit
         if learns:
-            clock.last[0] = t
+            numbers[0] = t
         if clock.has_unit:
             continue
-        units[r] = median(gaps, n)
+        if n > 0:
+            units[r] = numbers[first + (n - 1) // 2]  # the lower median
         if n == N_GAPS or not gap > 0.0:
             continue
         # The new gap may be the median, or one of its neighbours.
         place = 0
-        while place < n and gaps[place] < gap:
+        while place < n and numbers[first + place] < gap:
             place += 1
         middle = n // 2
         if place == middle:
             units[r] = gap
         else:
-            units[r] = gaps[middle - 1] if place < middle else gaps[middle]
+            units[r] = numbers[first + middle - (place < middle)]
         if learns:
-            for i in range(n, place, -1):
-                gaps[i] = gaps[i - 1]
-            gaps[place] = gap
-            clock.n_gaps[0] = n + 1
+            for i in range(first + n, first + place, -1):
+                numbers[i] = numbers[i - 1]
+            numbers[first + place] = gap
+            numbers[1] = n + 1.0
 
 
 class Clock(Part):
@@ -543,28 +539,28 @@ class Clock(Part):
 
     Attributes
     ----------
-    last : ndarray of shape (1,)
-        Time of the last row; NaN if it is not known yet.
-    gaps : ndarray of shape (100,)
-        The first positive gaps, in order of size; 0 after them.
-    n_gaps : ndarray of int64 of shape (1,)
-        Number of these gaps.
+    numbers : ndarray of shape (102,)
+        Time of the last row, NaN if it is not known yet; number of the first positive
+        gaps; these in order of size, and 0 after them.
     """
 
-    _changed = "last", "gaps", "n_gaps"
+    _changed = ("numbers",)
 
     def __init__(self, kind):
         self.kind = kind
-        self.last = np.full(1, np.nan)
-        self.gaps = np.zeros(N_GAPS)
-        self.n_gaps = np.zeros(1, np.int64)
+        self.numbers = np.zeros(2 + N_GAPS)
+        self.numbers[0] = np.nan
+
+    @property
+    def last(self):
+        """Time of the last row."""
+        return self.numbers[0]
 
     @property
     def state(self):
         """The state for :func:`read_times`."""
-        arrays = self.last, self.gaps, self.n_gaps
         unit = UNITS.get(self.kind, 1.0)
-        return Times(*arrays, unit, self.kind != "number", self.kind == "row")
+        return Times(self.numbers, unit, self.kind != "number", self.kind == "row")
 
     def read(self, engine, seconds, learns):
         """Return times of rows that follow each other, units, and scales of gaps.
@@ -583,9 +579,10 @@ class Clock(Part):
         """Yield what holds between two calls."""
         yield "the kind of time is known", self.kind in ("date", "number", "row")
         yield from same_structure(self, Clock(self.kind), "the clock")
-        yield "the last time is a number", ~(np.abs(self.last) > MAX_VALUE)
-        yield "the number of gaps is bounded", 0 <= self.n_gaps[0] <= N_GAPS
-        gaps = self.gaps[: self.n_gaps[0]]
+        yield "the last time is a number", not abs(self.last) > MAX_VALUE
+        n_gaps = self.numbers[1]
+        yield "gaps are counted", n_gaps in range(N_GAPS + 1)
+        gaps = self.numbers[2 : 2 + int(n_gaps)]
         yield "gaps are positive", (gaps > 0.0) & (gaps < np.inf)
         yield "gaps are in order", np.diff(gaps) >= 0.0
 
@@ -607,6 +604,8 @@ class HistoryOfRow:
     clock : Clock
     histories : list of KeyHistory
         Of each key.
+    names : tuple of str
+        Of the columns.
 
     Attributes
     ----------
@@ -619,11 +618,12 @@ class HistoryOfRow:
         What is known of the keys before the row.
     """
 
-    def __init__(self, engine, clock, histories):
+    def __init__(self, engine, clock, histories, names):
+        self.names = names
         self._engine, self._clock, self._histories = engine, clock, histories
         for part in clock, *histories:
             make_writable(part)
-        self._of_clock = [getattr(clock, name) for name in clock._changed]
+        self._of_clock = clock.numbers
         self._states = [each.state(engine) for each in histories]
         n_values, n_targets = 0, 0
         for each in histories:
@@ -659,10 +659,9 @@ class HistoryOfRow:
 
     def is_current(self, engine):
         """Whether the state still has the arrays of the calls."""
-        of_clock = map(vars(self._clock).get, self._clock._changed)
         return (
             engine is self._engine
-            and all(map(is_, of_clock, self._of_clock))
+            and self._clock.numbers is self._of_clock
             and all(
                 each.state(engine) is state
                 for each, state in zip(self._histories, self._states, strict=True)
@@ -696,12 +695,10 @@ class HistoryOfRow:
         for log in self._logs:
             log.n_saved[0] = 0
         counts = [state.counts.copy() for state in self._states]
-        of_clock = [array.copy() for array in self._of_clock]
-        return partial(self._restore, of_clock, counts)
+        return partial(self._restore, self._of_clock.copy(), counts)
 
     def _restore(self, of_clock, counts):
-        for array, before in zip(self._of_clock, of_clock, strict=True):
-            array[:] = before
+        self._of_clock[:] = of_clock
         of_keys = self._histories, self._states, self._logs, counts
         for history, state, log, before in zip(*of_keys, strict=True):
             state.counts[:] = before
