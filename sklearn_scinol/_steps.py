@@ -160,8 +160,7 @@ def _learn_row(step, x, rollbacks, targets=None, observes=False):
             return row_of(learn_step(step, chunk_of(x), *given))
     locks = locks_of(step)
     with locks.state:
-        if locks.readers:
-            locks.wait_for_readers()
+        locks.wait_for_readers()
         return step._learn_row(x, rollbacks, targets)
 
 

@@ -320,7 +320,7 @@ class Session:
                 self.watch(part, "_learned_with")
 
     def watch(self, owner, name):
-        """Let the session end when an attribute has another value."""
+        """Make :attr:`is_current` false once an attribute has another value."""
         values = owner, name, getattr(owner, name)
         for places, value in zip(self._places, values, strict=True):
             places.append(value)

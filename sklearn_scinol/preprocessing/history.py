@@ -529,9 +529,7 @@ class OnlineHistory(TableReader):
         kind, has_names = self._clock.kind, hasattr(self, "feature_names_in_")
         if isinstance(x, dict) and has_names:
             get = x.get
-        elif type(x) is np.ndarray and x.dtype == np.float64 and not has_names:
-            if x.shape != (self.n_features_in_,):
-                return None
+        elif self._is_array_row(x) and not has_names:
             get = dict(zip(self._known_columns, x.tolist(), strict=True)).get
         else:
             return None

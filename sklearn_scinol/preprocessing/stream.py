@@ -319,6 +319,11 @@ class StreamTransformer(
 
     # One row at a time: the transformer is fitted, and parameters are not validated.
 
+    def _is_array_row(self, x):
+        """Whether a row is an array of as many numbers as there are features."""
+        is_array = type(x) is np.ndarray and x.dtype == np.float64
+        return is_array and x.shape == (self.n_features_in_,)
+
     def _transform_row(self, x):
         """Transform a single row."""
         return self._encode_row(x, learns=False)
@@ -420,14 +425,12 @@ class FeatureTransformer(StreamTransformer):
         return rows
 
     def _encode_row(self, x, learns, targets=None):
-        is_plain = type(x) is np.ndarray and x.dtype == np.float64
-        if not is_plain or x.shape != (self.n_features_in_,):
-            return super()._encode_row(x, learns, targets)
-        refused = np.isinf(x) if self._allows_nan else ~np.isfinite(x)
-        if refused.any():
-            return super()._encode_row(x, learns, targets)
-        engine = get_engine(current_engine())
-        return row_of(self._encode(engine, x[np.newaxis], learns))
+        if self._is_array_row(x):
+            is_usable = ~np.isinf(x) if self._allows_nan else np.isfinite(x)
+            if is_usable.all():
+                engine = get_engine(current_engine())
+                return row_of(self._encode(engine, x[np.newaxis], learns))
+        return super()._encode_row(x, learns, targets)
 
     def _start(self, rows):
         self._state = self._new_state(rows.shape[1])

@@ -56,8 +56,8 @@ N_COUNTS, N_VALUE_COLUMNS = 6, 7
 #: Number of gaps between rows whose median is the unit of times that are numbers.
 N_GAPS = 100
 
-#: Units of times that are neither numbers nor rows, in seconds.
-UNITS = {"date": 60.0}
+#: Unit of times that are dates, in seconds.
+DATE_UNIT = 60.0
 
 #: Number of places at first.
 FIRST_PLACES = 16
@@ -559,7 +559,7 @@ class Clock(Part):
     @property
     def state(self):
         """The state for :func:`read_times`."""
-        unit = UNITS.get(self.kind, 1.0)
+        unit = DATE_UNIT if self.kind == "date" else 1.0
         return Times(self.numbers, unit, self.kind != "number", self.kind == "row")
 
     def read(self, engine, seconds, learns):

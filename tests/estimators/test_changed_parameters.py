@@ -192,7 +192,7 @@ def has_steps(model):
 
 
 def once(model):
-    """Let `fit` of a model, or of the last step, learn the rows once, in order."""
+    """Set a model, or its last step, to learn rows once and in order in `fit`."""
     last = model[-1] if has_steps(model) else model
     once = {"max_iter": 1, "shuffle": False, "tol": None}
     given = last.get_params(deep=False)
@@ -205,7 +205,7 @@ def copied(model, X, y):
 
 
 def test_what_may_change():
-    """What each call reads, or only `fit`; equal values; and values set back."""
+    """Parameters that each call reads, or only `fit`; equal ones, and ones set back."""
     X, y = rows()
     model = begun(HedgeClassifier([("one", ScInOLClassifier())]))
     model.set_params(n_jobs=2, verbose=1, max_iter=3, new_classes="add", tol=None)

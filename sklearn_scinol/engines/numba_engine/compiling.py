@@ -104,7 +104,7 @@ descriptions: dict = {}
 
 @contextmanager
 def without_collections():
-    """Let Python look for garbage after the block, not in it.
+    """Put off the collection of garbage until the end of the block.
 
     Compiling makes so many objects that Python would look through all of the process
     every second, which takes a fifth of the time.
