@@ -275,7 +275,7 @@ class MondrianTree(NamedTuple):
     """
 
     numbers: np.ndarray  # (n_slots, 3): time and threshold of the split, and weight
-    odds: np.ndarray  # (n_slots, 1 or n_outputs), against subtrees
+    shares: np.ndarray  # (n_slots, 2 or 2 n_outputs): of nodes, then of what is below
     sums: np.ndarray  # (n_slots, n_classes or n_outputs), weights, or sums of targets
     links: np.ndarray  # int32, (n_slots, 5): both children, parent, feature, is saved
     place: np.ndarray  # int64, (3,): the root, and the numbers of nodes and rows
@@ -294,7 +294,7 @@ class ExtraTree(NamedTuple):
     """
 
     numbers: np.ndarray
-    odds: np.ndarray
+    shares: np.ndarray
     sums: np.ndarray
     links: np.ndarray
     place: np.ndarray
@@ -312,7 +312,8 @@ class TreeRoom(NamedTuple):
     start: np.ndarray  # (n_features,), from where to where a threshold may be
     end: np.ndarray
     totals: np.ndarray  # (n,), weights of the trees at each row
-    p: np.ndarray  # as the odds of a node
+    own: np.ndarray  # (n_classes or n_outputs,), prediction of the tree
+    p: np.ndarray  # (1 or n_outputs,), ratios of likelihoods
 
 
 class SplitRoom(NamedTuple):
@@ -321,8 +322,9 @@ class SplitRoom(NamedTuple):
     A *group* is a class among the rows of the leaf, or an output.
     """
 
-    p: np.ndarray  # as the odds of a node
+    p: np.ndarray  # (1 or n_outputs,), ratios of likelihoods
     own: np.ndarray  # (n_classes or n_outputs,), prediction of the tree
+    leaves: np.ndarray  # int64, (n_trees,), of the row
     deviation: np.ndarray  # (0 or n_outputs,), of its errors
     order: np.ndarray  # int64, (n_features,), features in order
     drawn: np.ndarray  # int64, (n_features,), their places when they are drawn
@@ -343,7 +345,7 @@ class TreeLog(NamedTuple):
     counts: np.ndarray  # int64, (5,), see learners/trees.py
     nodes: np.ndarray  # int32, (n, 2), trees and slots
     numbers: np.ndarray
-    odds: np.ndarray
+    shares: np.ndarray
     sums: np.ndarray
     links: np.ndarray
     of_boxes: np.ndarray  # int32, (n, 2), trees and slots

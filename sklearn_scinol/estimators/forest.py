@@ -195,8 +195,8 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     exponential distribution whose rate is the way from the row to the box around the
     rows of a node: see :doc:`/user_guide/forests`.
 
-    A node takes 16 bytes for each feature, 8 for each class and 52 besides: ten trees
-    with `max_nodes` nodes of 20 features 254 MB.
+    A node takes 16 bytes for each feature, 8 for each class and 60 besides: ten trees
+    with `max_nodes` nodes of 20 features 260 MB.
 
     Examples
     --------
@@ -261,8 +261,8 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     twice the variance of the targets so far, times `step`. `cumulative_loss_` has half
     squared errors. Several outputs share the splits, and each has weights of its own.
 
-    A node takes 16 bytes for each feature and target, and 44 besides: ten trees with
-    `max_nodes` nodes of 20 features 251 MB. Nearly each row splits each tree.
+    A node takes 16 bytes for each feature, 24 for each target and 44 besides: ten trees
+    with `max_nodes` nodes of 20 features 254 MB. Nearly each row splits each tree.
 
     Examples
     --------
@@ -328,7 +328,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     plus :math:`\ln 2` for each node of the pruning that splits in the tree. A pruning
     predicts by the deepest of its nodes that exists.
 
-    A node takes 60 bytes, and 8 for each class; a row of the window 8 for each feature,
+    A node takes 68 bytes, and 8 for each class; a row of the window 8 for each feature,
     and 4 for each tree.
     :func:`merge_models` puts the trees of all models together, and keeps the latest
     rows of each.

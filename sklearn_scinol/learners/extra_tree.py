@@ -26,12 +26,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .._portable import TINY, count_at_most, larger, smaller, sum_at_most
+from .._portable import TINY, add_multiple, count_at_most, larger, smaller, sum_at_most
 from ..blocks import SIDE_BY_SIDE, ExtraTree, store_row
 from .trees import (
     FEATURE,
     IS_BROKEN,
     IS_FULL,
+    IS_NEEDED,
     LEFT,
     PARENT,
     RIGHT,
@@ -45,7 +46,7 @@ from .trees import (
     has_room,
     is_full,
     learn_upwards,
-    predict_node,
+    predict_upwards,
     save_node,
     uniform,
     unmark_saved,
@@ -175,21 +176,21 @@ def learn_rows(nodes, trees, rows, targets, weights, rule, room, log, out, start
                     return r
             store_row(recent, slot, x, y, c)
             recent.n_rows[0] = count + 1
+        if not find_leaves(trees, x, room.leaves):
+            log.counts[IS_BROKEN] = 1
+            return r
         total = 0.0
         for k in range(n_trees):
             total += larger(trees.numbers[k, trees.place[k, ROOT], WEIGHT], TINY)
         for i in range(p.size):
             p[i] = 0.0
         for k in range(n_trees):
-            tree, own = one_tree(trees, k), room.own
-            leaf = descend(nodes, tree, k, x, c, room, log, own)
-            if leaf < 0:
-                log.counts[IS_BROKEN] = 1
-                return r
+            tree, leaf, own = one_tree(trees, k), room.leaves[k], room.own
+            predict_upwards(nodes, tree, leaf, own)
             share = larger(tree.numbers[tree.place[ROOT], WEIGHT], TINY) / total
-            for i in range(p.size):
-                p[i] += share * own[i]
+            add_multiple(share, own, p)
             if c > 0.0:
+                save_upwards(tree, k, leaf, log)
                 find_deviations(tree, y, c, own, room)
                 learn_upwards(nodes, tree, leaf, False, y, c, room.deviation, room)
                 tree.place[ROWS] += 1
@@ -205,7 +206,7 @@ def one_tree(trees, k):
     """Return a tree of a forest."""
     return ExtraTree(
         trees.numbers[k],
-        trees.odds[k],
+        trees.shares[k],
         trees.sums[k],
         trees.links[k],
         trees.place[k],
@@ -217,26 +218,33 @@ def one_tree(trees, k):
     )
 
 
-def descend(nodes, tree, k, x, c, room, log, p):
-    """Predict a row by a tree; return its leaf, or -1 where links make no tree.
+def find_leaves(trees, x, leaves):
+    """Find the leaf of a row in each tree; return False where links make no tree.
 
-    All nodes on the way are saved if the row has a weight.
+    All trees go down together: each waits for memory at every node.
     """
-    left, node, above, is_leaf = room.p, tree.place[ROOT], -1, False
-    for i in range(left.size):
-        left[i] = 1.0
-    for i in range(p.size):
-        p[i] = 0.0
-    while not is_leaf:
-        if node < 0 or tree.links[node, PARENT] != above:
-            return -1
-        if c > 0.0:
+    for k in range(leaves.size):
+        leaves[k] = trees.place[k, ROOT]
+    n_open = leaves.size
+    while n_open > 0:
+        n_open = 0
+        for k in range(leaves.size):
+            node = leaves[k]
+            if trees.links[k, node, LEFT] >= 0:
+                child = child_of(one_tree(trees, k), node, x)
+                if child < 0 or trees.links[k, child, PARENT] != node:
+                    return False
+                leaves[k] = child
+                n_open += 1
+    return True
+
+
+def save_upwards(tree, k, node, log):
+    """Save a leaf and all nodes above, before they change."""
+    if log.counts[IS_NEEDED] > 0:
+        while node >= 0:
             save_node(tree, k, node, log)
-        is_leaf = tree.links[node, LEFT] < 0
-        predict_node(nodes, tree, node, is_leaf, left, p)
-        if not is_leaf:
-            above, node = node, child_of(tree, node, x)
-    return node
+            node = tree.links[node, PARENT]
 
 
 def find_deviations(tree, y, c, p, room):
@@ -356,8 +364,8 @@ def split_leaf(nodes, tree, leaf, feature, threshold, recent):
     for child in range(left, right + 1):
         links[child, LEFT] = links[child, RIGHT] = links[child, FEATURE] = -1
         links[child, PARENT], links[child, SAVED] = leaf, 0
-        for i in range(tree.odds.shape[1]):
-            tree.odds[child, i] = 1.0
+        for i in range(tree.shares.shape[1]):
+            tree.shares[child, i] = 0.5
         numbers[child, WEIGHT] = numbers[child, THRESHOLD] = 0.0
         numbers[child, LAST] = 0.0
         for i in range(tree.sums.shape[1]):

@@ -26,15 +26,15 @@ its nodes, inner ones and leaves, that split in the tree. With
     \bar w_v = \tfrac12 w_v + \tfrac12 \bar w_{\mathrm{left}} \bar w_{\mathrm{right}},
 
 and :math:`\bar w_v = w_v` at a leaf, a node that is in the pruning is a leaf of it with
-the probability :math:`w_v / 2 \bar w_v`. The state has the odds of that,
-:math:`\rho_v = w_v / (\bar w_{\mathrm{left}} \bar w_{\mathrm{right}})`. A row changes
-them on its way only, by ratios of likelihoods: no logarithms are needed.
+the probability :math:`w_v / 2 \bar w_v`. The state has that share. A row changes
+shares on its way only, by ratios of likelihoods: no logarithms are needed.
 """
 
 import numpy as np
 
 from .._portable import (
     TINY,
+    add_multiple,
     box_distance,
     chosen,
     copy_into,
@@ -63,7 +63,7 @@ from .trees import (
     has_room,
     is_full,
     learn_upwards,
-    predict_node,
+    predict_upwards,
     save_node,
     uniform,
     unmark_saved,
@@ -124,12 +124,12 @@ def learn_row(nodes, tree, k, n_trees, r, x, y, c, deviation, room, log, p):
             copy_into(x, high)
         inverse_spans(x, low, high, room.inverse)
     weight = larger(weight, TINY)
-    leaf, split, time, birth = descend(
-        nodes, tree, k, weight, x, y, c, shapes, room, log, p
-    )
+    leaf, split, time, birth = descend(nodes, tree, k, x, y, c, shapes, room, log)
     if leaf < 0:
         log.counts[IS_BROKEN] = 1
         return
+    predict_upwards(nodes, tree, leaf, room.own)
+    add_multiple(weight, room.own, p)
     room.totals[r] += weight
     if k == n_trees - 1:
         p /= room.totals[r]
@@ -151,7 +151,7 @@ def one_tree(trees, k):
     """Return a tree of a forest."""
     return MondrianTree(
         trees.numbers[k],
-        trees.odds[k],
+        trees.shares[k],
         trees.sums[k],
         trees.links[k],
         trees.place[k],
@@ -168,8 +168,8 @@ def inverse_spans(x, low, high, inverse):
         inverse[j] = chosen(span > MIN_SPAN, 1.0 / span, 0.0)
 
 
-def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
-    """Add the prediction of a tree to `p`; find where the row is to be learned.
+def descend(nodes, tree, k, x, y, c, searches, room, log):
+    """Find the leaf of a row, and where the row is to be learned.
 
     If it `searches`, the row splits a node or extends the boxes on its way.
 
@@ -185,12 +185,10 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
     birth : float
         Time at which the parent of the leaf splits.
     """
-    links, numbers, boxes, left = tree.links, tree.numbers, tree.boxes, room.p
+    links, numbers, boxes = tree.links, tree.numbers, tree.boxes
     may_grow = has_room(tree)
     node, birth, split, time = tree.place[ROOT], 0.0, -1, np.inf
     above, is_leaf = -1, False
-    for i in range(left.size):
-        left[i] = weight
     while not is_leaf:
         if node < 0 or links[node, PARENT] != above:
             return -1, split, time, birth
@@ -212,7 +210,6 @@ def descend(nodes, tree, k, weight, x, y, c, searches, room, log, p):
                     extend_box(x, low, high)
                 else:
                     split = node
-        predict_node(nodes, tree, node, is_leaf, left, p)
         if not is_leaf:
             birth = numbers[node, TIME]
             above, node = node, child_of(tree, node, x)
@@ -259,14 +256,14 @@ def split_node(tree, node, time, row, is_outside, room):
         threshold = threshold if threshold < top else bottom
         if not is_outside:
             is_left = not x[j] > threshold
-        was_leaf = tree.links[node, LEFT] < 0
         parent, other = insert_parent(tree, node, time, j, threshold, is_left)
         if is_outside:
-            for i in range(tree.odds.shape[1]):
+            n = tree.shares.shape[1] // 2
+            for i in range(n):
                 # The weight of the parent is that of the node, and the leaf has 1.
-                rho = tree.odds[node, i]
-                odds = 1.0 if was_leaf else 2.0 * rho / (1.0 + rho)
-                tree.odds[parent, i] = odds
+                odds = 2.0 * tree.shares[node, i]
+                tree.shares[parent, i] = odds / (1.0 + odds)
+                tree.shares[parent, n + i] = 1.0 / (1.0 + odds)
             for i in range(x.size):
                 tree.boxes[other, 0, i] = tree.boxes[other, 1, i] = x[i]
             extend_box(x, tree.boxes[parent, 0], tree.boxes[parent, 1])
@@ -313,7 +310,7 @@ def cut_leaf(tree, leaf, other, share, j, threshold, is_left):
 def insert_parent(tree, node, time, feature, threshold, is_left):
     """Give a node a new parent, and that another child: return parent and new leaf.
 
-    The parent has the box and the rows of the node; leaf and parent have odds 1.
+    The parent has the box and the rows of the node; leaf and parent have equal shares.
     """
     links, numbers = tree.links, tree.numbers
     parent, leaf = tree.place[SIZE], tree.place[SIZE] + 1
@@ -337,8 +334,8 @@ def insert_parent(tree, node, time, feature, threshold, is_left):
     numbers[parent, WEIGHT] = numbers[node, WEIGHT]
     numbers[leaf, TIME] = np.inf
     copy_into(tree.sums[node], tree.sums[parent])
-    for i in range(tree.odds.shape[1]):
-        tree.odds[parent, i] = tree.odds[leaf, i] = 1.0
+    for i in range(tree.shares.shape[1]):
+        tree.shares[parent, i] = tree.shares[leaf, i] = 0.5
     for side in range(2):
         copy_into(tree.boxes[node, side], tree.boxes[parent, side])
     return parent, leaf

@@ -2,10 +2,11 @@ r"""Nodes of trees that mix all their prunings: predictions, weights, and a log.
 
 Each node predicts from the rows that it has learned. A pruning of a tree cuts off what
 is below some nodes, which become its leaves. A node of a pruning is a leaf of it with
-odds :math:`\rho`: from the root downwards, the tree predicts the share
-:math:`\rho / (1 + \rho)` of what the node predicts, and for the rest what the child to
-which the row goes does. With the likelihoods :math:`p_v` of the node and :math:`f` of
-that child, a row multiplies the odds by :math:`p_v / f`: Bayes' rule.
+the probability :math:`a`: from the root downwards, the tree predicts the share
+:math:`a` of what the node predicts, and for the rest, :math:`b = 1 - a`, what the child
+to which the row goes does. With the likelihoods :math:`p_v` of the node and :math:`f`
+of that child, a row multiplies :math:`a` by :math:`p_v` and :math:`b` by :math:`f`, and
+divides both by the sum: Bayes' rule. Both are stored, since one may be tiny.
 """
 
 from typing import NamedTuple
@@ -29,8 +30,8 @@ TIME, THRESHOLD, WEIGHT = range(3)
 # Entries of the place of a tree: its root, and the numbers of its nodes and of rows.
 ROOT, SIZE, ROWS = range(3)
 
-#: Range of odds, and of the logarithms of likelihoods.
-MAX_ODDS = 1e290
+#: Minimum of a share, and range of the logarithms of likelihoods.
+MIN_SHARE = 1e-290
 MAX_LOSS = 600.0
 
 # A uniform number has 53 random bits.
@@ -55,11 +56,11 @@ class NodeFrequencies(NamedTuple):
     step: float = 1.0
     dirichlet: float = 0.5
 
-    def predict(self, tree, node, output, share, p):
-        """Add a share of the node's prediction to `p`."""
-        total = tree.numbers[node, WEIGHT] + self.dirichlet * p.size
+    def predict(self, tree, node, output, share, below, p):
+        """Add a share of the node's prediction to a share of `p`, of what is below."""
+        share /= tree.numbers[node, WEIGHT] + self.dirichlet * p.size
         for k in range(p.size):
-            p[k] += share * (tree.sums[node, k] + self.dirichlet) / total
+            p[k] = below * p[k] + share * (tree.sums[node, k] + self.dirichlet)
 
     def likelihood(self, tree, node, output, y, c, deviation):
         """Exponential of minus the loss of the node, times step and weight."""
@@ -102,9 +103,10 @@ class NodeMeans(NamedTuple):
 
     step: float = 1.0
 
-    def predict(self, tree, node, output, share, p):
-        """Add a share of the node's prediction to `p`."""
-        p[output] += share * mean_of_node(tree, node, output)
+    def predict(self, tree, node, output, share, below, p):
+        """Add a share of the node's prediction to a share of `p`, of what is below."""
+        own = mean_of_node(tree, node, output)
+        p[output] = below * p[output] + share * own
 
     def likelihood(self, tree, node, output, y, c, deviation):
         """Exponential of minus the loss of the node, times step and weight."""
@@ -149,18 +151,21 @@ def is_full(tree, n_nodes):
 
 def learn_upwards(nodes, tree, node, is_new, y, c, deviation, room):
     """Learn a row at a leaf and all nodes above; a new leaf's first one is free."""
-    ratios, is_first = room.p, True
+    ratios, shares, is_first = room.p, tree.shares, True
+    n = ratios.size
     while node >= 0:
-        for i in range(ratios.size):
+        for i in range(n):
             own = nodes.likelihood(tree, node, i, y, c, deviation)
             if is_first:
                 ratios[i] = 1.0 if is_new else own
                 continue
-            rho, below = tree.odds[node, i], ratios[i]
-            # A new parent adds to the weight of what was there, which is 1 + rho.
-            ratios[i] = (rho * own + below) / (2.0 if is_new else 1.0 + rho)
-            rho = larger(rho * (own / below), 1.0 / MAX_ODDS)
-            tree.odds[node, i] = smaller(rho, MAX_ODDS)
+            # A new parent adds to the weight of what was there.
+            before = 2.0 * shares[node, n + i] if is_new else 1.0
+            own, below = shares[node, i] * own, shares[node, n + i] * ratios[i]
+            total = own + below
+            ratios[i] = total / before
+            shares[node, i] = larger(own / total, MIN_SHARE)
+            shares[node, n + i] = larger(below / total, MIN_SHARE)
         nodes.learn(tree, node, y, c)
         is_new = is_new and is_first  # at the parent of a new leaf
         node, is_first = tree.links[node, PARENT], False
@@ -180,7 +185,7 @@ def save_node(tree, k, node, log):
     place = log.counts[NODES]
     log.nodes[place, 0], log.nodes[place, 1] = k, node
     copy_into(tree.numbers[node], log.numbers[place])
-    copy_into(tree.odds[node], log.odds[place])
+    copy_into(tree.shares[node], log.shares[place])
     copy_into(tree.sums[node], log.sums[place])
     for i in range(SAVED):
         log.links[place, i] = tree.links[node, i]
@@ -196,15 +201,18 @@ def unmark_saved(trees, log):
         trees.links[log.of_boxes[i, 0], log.of_boxes[i, 1], SAVED] = 0
 
 
-def predict_node(nodes, tree, node, is_leaf, left, p):
-    """Add the share of a node to a prediction, of what is `left` for it and below."""
-    for i in range(left.size):
-        share = left[i]
-        if not is_leaf:
-            odds = tree.odds[node, i]
-            share *= odds / (1.0 + odds)
-            left[i] -= share
-        nodes.predict(tree, node, i, share, p)
+def predict_upwards(nodes, tree, node, p):
+    """Predict a row by a leaf and all nodes above."""
+    shares, n, is_leaf = tree.shares, tree.shares.shape[1] // 2, True
+    for i in range(p.size):
+        p[i] = 0.0
+    while node >= 0:
+        for i in range(n):
+            own, below = shares[node, i], shares[node, n + i]
+            if is_leaf:
+                own, below = 1.0, 0.0
+            nodes.predict(tree, node, i, own, below, p)
+        node, is_leaf = tree.links[node, PARENT], False
 
 
 def child_of(tree, node, x):

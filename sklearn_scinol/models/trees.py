@@ -25,7 +25,7 @@ from ..learners.trees import (
     IS_BROKEN,
     IS_FULL,
     LEFT,
-    MAX_ODDS,
+    MIN_SHARE,
     NODES,
     PARENT,
     RIGHT,
@@ -61,7 +61,7 @@ class Forest(RecordsChanges):
 
     Attributes
     ----------
-    numbers, odds, sums, links, place, state : ndarray
+    numbers, shares, sums, links, place, state : ndarray
         Of all trees, see :class:`MondrianTree`. Without slots before the first row.
     """
 
@@ -75,7 +75,7 @@ class Forest(RecordsChanges):
     _n_numbers = 3
 
     #: Arrays by nodes of each tree, as :class:`TreeLog` has them.
-    _BY_NODE: tuple[str, ...] = ("numbers", "odds", "sums", "links")
+    _BY_NODE: tuple[str, ...] = ("numbers", "shares", "sums", "links")
 
     _replaced = "_logs", "seeds"
     _undone: tuple[str, ...] = (*_BY_NODE, "place", "state")
@@ -92,7 +92,8 @@ class Forest(RecordsChanges):
         self.seeds, self.max_nodes = seeds, max_nodes
         n_trees = len(seeds)
         self.numbers = np.zeros((n_trees, 0, self._n_numbers))
-        self.odds = np.zeros((n_trees, 0, 1 if n_classes else n_columns))
+        n_shares = 2 if n_classes else 2 * n_columns
+        self.shares = np.zeros((n_trees, 0, n_shares))
         self.sums = np.zeros((n_trees, 0, n_columns))
         self.links = np.zeros((n_trees, 0, 5), np.int32)
         self.place = np.zeros((n_trees, 3), np.int64)
@@ -165,7 +166,7 @@ class Forest(RecordsChanges):
         """Begin each tree with a leaf without rows."""
         self._grow(MIN_SLOTS)
         self.numbers[:, 0, 0] = self._first_number
-        self.odds[:, 0] = 1.0
+        self.shares[:, 0] = 0.5
         self.links[:, 0, :SAVED] = -1
         self.place = self.place.copy()
         self.place[:, SIZE] = 1
@@ -329,7 +330,7 @@ class Forest(RecordsChanges):
         yield "numbers of rows are not negative", self.place[:, ROWS] >= 0
         yield "nodes are in slots", (self.sizes >= 0) & (self.sizes <= n_slots)
         yield "n_features is a number of features", is_count(self.n_features, 1)
-        for name in "odds", "sums":
+        for name in "shares", "sums":
             array = getattr(self, name)
             n_columns = max(array.shape[2], 1)
             yield from floats(name, array, (n_trees, n_slots, n_columns))
@@ -340,8 +341,8 @@ class Forest(RecordsChanges):
             return
         yield "trees have a root", self.sizes >= 1
         is_node = np.arange(n_slots) < self.sizes[:, np.newaxis]
-        odds = self.odds[is_node]
-        yield "odds are positive", (odds >= 1.0 / MAX_ODDS) & (odds <= MAX_ODDS)
+        shares = self.shares[is_node]
+        yield "shares are positive", (shares >= MIN_SHARE) & (shares <= 1.0)
         if self.n_classes:
             yield "weights of classes are not negative", self.sums >= 0.0
         for tree in range(n_trees):
@@ -375,8 +376,8 @@ class Forest(RecordsChanges):
 class MondrianTrees(Forest):
     """Trees of a Mondrian forest.
 
-    A node takes 16 bytes for each feature, and in classification 52 and 8 for each
-    class, in regression 44 and 16 for each target.
+    A node takes 16 bytes for each feature, and in classification 60 and 8 for each
+    class, in regression 44 and 24 for each target.
 
     Attributes
     ----------
@@ -399,8 +400,10 @@ class MondrianTrees(Forest):
 
     def _room(self, n):
         """Return memory for a number of rows."""
+        n_columns, n_outputs = self.sums.shape[2], self.shares.shape[2] // 2
         of_features = np.empty((3, self.n_features))
-        return TreeRoom(*of_features, np.empty(n), np.empty(self.odds.shape[2]))
+        memory = (np.empty(size) for size in (n, n_columns, n_outputs))
+        return TreeRoom(*of_features, *memory)
 
     def forget(self, features):
         super().forget(features)
@@ -440,8 +443,8 @@ class MondrianTrees(Forest):
 class ExtraTrees(Forest):
     """Extra trees, which share the last rows of the stream.
 
-    A node takes 60 bytes and in classification 8 for each class, in regression 52 and
-    16 for each target; a row of the window 8 for each feature, and 4 for each tree.
+    A node takes 68 bytes and in classification 8 for each class, in regression 52 and
+    24 for each target; a row of the window 8 for each feature, and 4 for each tree.
 
     Parameters
     ----------
@@ -502,8 +505,9 @@ class ExtraTrees(Forest):
         n_columns, n_outputs = self.sums.shape[2], self.errors.shape[1] - 1
         n_groups = max(MAX_ROWS, n_outputs)
         return SplitRoom(
-            np.empty(self.odds.shape[2]),
+            np.empty(self.shares.shape[2] // 2),
             np.empty(n_columns),
+            np.empty(len(self.links), np.int64),
             np.empty(n_outputs),
             np.arange(self.n_features),
             np.empty(self.n_features, np.int64),

@@ -249,7 +249,7 @@ def test_memory(estimator, engine):
     model = estimator(2, window=64, random_state=0).partial_fit(X, y, **kind)
     memory = model._model.memory
     of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
-    assert of_node == (3 * 8 + 60 if kind else 16 + 52)
+    assert of_node == (3 * 8 + 68 if kind else 24 + 52)
     assert memory.recent.rows.nbytes == 64 * 8 * X.shape[1]
     assert memory.gaps.nbytes == 64 * 4 * 2
 
@@ -279,8 +279,8 @@ def no_targets(memory):
     memory.recent.targets = memory.recent.targets[:, :0]
 
 
-def no_odds(memory):
-    memory.odds = memory.odds[..., :0]
+def no_shares(memory):
+    memory.shares = memory.shares[..., :0]
 
 
 def endless_window(memory):
@@ -305,7 +305,7 @@ def circle_beside_the_root(memory):
         (no_last_row, "numbers of rows are not negative"),
         (other_class, "rows of the window have the classes"),
         (no_targets, "targets"),
-        (no_odds, "odds"),
+        (no_shares, "shares"),
         (endless_window, "rows"),
         (circle_beside_the_root, "leaves know their last rows"),
     ],

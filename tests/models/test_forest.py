@@ -161,7 +161,7 @@ def test_engines_grow_the_same_trees(n_features, estimator, engine):
     for name in "links", "place", "state", *of_kind:
         assert_array_equal(*(getattr(memory, name) for memory in memories))
     of_kind = ["errors"] if estimator in EXTRA_TREES else ["boxes"]
-    for name in "numbers", "odds", "sums", *of_kind:
+    for name in "numbers", "shares", "sums", *of_kind:
         a, b = (getattr(memory, name) for memory in memories)
         assert_allclose(a, b, rtol=1e-9)
 
@@ -237,7 +237,7 @@ def test_memory(estimator, engine):
     model = estimator(2, random_state=0).partial_fit(X, y, **kind)
     memory, n_features = model._model.memory, X.shape[1]
     of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
-    besides = 3 * 8 + 52 if kind else 16 + 44
+    besides = 3 * 8 + 60 if kind else 24 + 44
     assert of_node == 16 * n_features + besides
     n_slots = 64
     while n_slots < model.n_nodes_.max() + 64:

@@ -150,11 +150,10 @@ def find_nearest(recent, room, n_stored, next_slot):
             near ^= 1 << i
             if start <= i < stop and bits[i] < bound:
                 order = visit * SIDE_BY_SIDE + SIDE_BY_SIDE - 1 - i
-                key, at = np.int64(bits[i]) << KEY_BITS | order, last
-                while at > 0 and nearest[at - 1] > key:
-                    nearest[at] = nearest[at - 1]
-                    at -= 1
-                nearest[at] = key
+                key = np.int64(bits[i]) << KEY_BITS | order
+                for at in range(nearest.size):
+                    before = nearest[at]
+                    nearest[at], key = min(before, key), max(before, key)
                 bound = np.int32(nearest[last] >> KEY_BITS)
     for k in range(min(nearest.size, n_stored)):
         order = nearest[k] & LOW_BITS
