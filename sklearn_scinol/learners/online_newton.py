@@ -58,7 +58,10 @@ class State(NamedTuple):
     growth: np.ndarray  # (K,)
     prior_left: np.ndarray  # (K,), share of the prior that is not forgotten
     initial_trace: np.ndarray  # (K,), trace of P before the first row
-    step: np.ndarray  # (K,), buffer for a joint loss
+    step: np.ndarray  # (K,), buffer for a joint loss, as are the next three
+    moved: np.ndarray
+    share: np.ndarray
+    direction: np.ndarray
     weight_sum: np.ndarray  # (K,), of the rows that the next three are means of
     distance: np.ndarray  # (K,), of predictions from the minimisers of their losses
     curvature: np.ndarray  # (K,)
@@ -221,7 +224,8 @@ class OnlineNewton(NamedTuple):
     def learn_jointly(self, s, loss, y, c, p):
         for k in range(p.size):
             s.step[k] = smaller(c * s.q[k], methods.MAX_STEP)
-        loss.row_proximal(y, p, s.step, s.g)
+        buffers = s.moved, s.share, s.direction
+        loss.row_proximal(y, p, s.step, s.g, buffers)
         for k in range(p.size):
             s.step[k] = p[k] - s.step[k] * s.g[k]
         loss.row_curvature(y, s.step, s.root)

@@ -97,10 +97,11 @@ class CrossEntropy(NamedTuple):
         softmax(p, g)
         g[y] -= 1.0
 
-    def row_proximal(self, y, p, s, g):
+    def row_proximal(self, y, p, s, g, buffers):
         # Newton's method for g = softmax(p - s g) - e_y, with e_y the unit vector.
-        z, q, direction = np.empty_like(p), np.empty_like(p), np.empty_like(p)
-        g[:] = 0.0
+        z, q, direction = buffers
+        for k in range(p.size):
+            g[k] = 0.0
         for _ in range(MAX_ITERATIONS):
             for k in range(p.size):
                 z[k] = p[k] - s[k] * g[k]

@@ -81,11 +81,11 @@ class Loss(Protocol):
         Where the loss is straight, that of a parabola with the same slope and minimum.
         """
 
-    def row_proximal(self, y, p, s, g):
+    def row_proximal(self, y, p, s, g, buffers):
         r"""Put the derivatives of a joint loss after a proximal step into `g`.
 
         The step minimises :math:`\ell(p') + \sum_k (p'_k - p_k)^2 / (2 s_k)`, where
-        :math:`p' = p - s g`.
+        :math:`p' = p - s g`. The three buffers, of the size of `p`, are overwritten.
         """
 
     def row_curvature(self, y, p, h):

@@ -210,7 +210,7 @@ def test_step_of_several_classes(K, seed, log_step, log_size):
     s = 10.0**log_step * rng.random(K)
     p = 10.0**log_size * rng.normal(size=K)
     y, g = int(rng.integers(K)), np.empty(K)
-    CrossEntropy().row_proximal(y, p, s, g)
+    CrossEntropy().row_proximal(y, p, s, g, np.empty((3, K)))
     z = p - s * g
     odds = np.exp(z - z.max())
     unit = np.arange(K) == y
