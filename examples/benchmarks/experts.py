@@ -79,8 +79,8 @@ def baseline(algorithm, rate=1.0, original="scinol2", **parameters):
     return Candidate(original, parameters, is_baseline=True)
 
 
-FORGETS = {"prior_scale": 1.0, "forgetting": 0.01}
 STATIC = {"prior_scale": 0.3, "forgetting": 0.0}
+NARROW = {"random_features": 32, "forgetting": 0.01}
 CANDIDATES = {
     "scinol1": Candidate("scinol2", {"algorithm": "scinol1"}),
     "freegrad": baseline("freegrad"),
@@ -90,12 +90,12 @@ CANDIDATES = {
     "adaogd-2": baseline("adaogd", 2.0),
     "adagrad-0.25": baseline("adagrad", 1 / 4),
     "nag-0.25": baseline("nag", 1 / 4, normalizer="mean"),
-    "newton-prior-1": Candidate("newton", {"prior_scale": 1.0}),
-    "newton-forgetting-0.003": Candidate("newton", FORGETS | {"forgetting": 0.003}),
+    "newton": Candidate("newton-forgetting-0.003", STATIC),
+    "newton-forgetting-0.01": Candidate("newton-forgetting-0.02", {"forgetting": 0.01}),
     "fourier-0.5-forgetting": Candidate("fourier-1-forgetting", {}, gamma=4.0),
     "fourier-1": Candidate("fourier-1-forgetting", STATIC),
     "fourier-2": Candidate("fourier-1-forgetting", STATIC, gamma=1 / 4),
-    "fourier-0.25-forgetting": Candidate("fourier-1-forgetting", FORGETS, gamma=16.0),
+    "fourier-0.25-forgetting": Candidate("fourier-1-forgetting", NARROW, gamma=16.0),
     "neighbors-30": Candidate("neighbors-10", {"n_neighbors": 30}),
     "bins-adagrad-0.25": baseline("adagrad", 1 / 4, "bins-scinol2"),
 }

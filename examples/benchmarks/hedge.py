@@ -167,13 +167,12 @@ def summary(comparisons):
 
 # Shades of one colour for each kind of expert.
 COLOURS = {
-    "no-features": "#8c564b",
     "scinol2": "#00705a",
     "adagrad-0.25": "#4fa88f",
     "adaogd-0.125": "#8cc9b6",
     "constant-forgetting": "#bcc5ee",
-    "newton": "#a8326f",
-    "newton-forgetting": "#e3a6c6",
+    "newton-forgetting-0.003": "#a8326f",
+    "newton-forgetting-0.02": "#e3a6c6",
     "fourier-1-forgetting": "#d9730d",
     "fourier-0.25-forgetting": "#8a3f00",
     "fourier-2": "#fbdcc0",

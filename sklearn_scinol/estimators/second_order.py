@@ -50,8 +50,7 @@ class SecondOrder:
         Number of random features that take the place of the features, as by
         :class:`~sklearn_scinol.preprocessing.RandomFourierFeatures`. `center`, `scale`
         and `clip_deviations` are then of these, `clip_deviations` with ``scale=False``
-        of the features. None: the features themselves. 0: only the intercept is
-        learned.
+        of the features. None: the features themselves.
     prior_scale : float, default=0.3
         Variance of each weight before the first row. Larger values suit many rows,
         smaller ones many features: see :doc:`/user_guide/newton`.
@@ -87,7 +86,7 @@ class SecondOrder:
     _own_constraints: dict = {
         "prior_scale": [VARIANCES],
         "forgetting": [FORGETTING],
-        "random_features": [Interval(Integral, 0, None, closed="left"), None],
+        "random_features": [Interval(Integral, 1, None, closed="left"), None],
         "gamma": GAMMA,
         "clip_deviations": [Interval(Real, 1, None, closed="left"), None],
     }
@@ -100,11 +99,6 @@ class SecondOrder:
 
     #: Whether all outputs share one covariance matrix.
     _shares_covariance = False
-
-    @property
-    def _ignores_features(self):
-        """Whether only the intercept is learned."""
-        return self.random_features == 0
 
     def _newton(self, learner, **options):
         """Create a learner with the parameters that both estimators have."""

@@ -55,7 +55,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     -----
     With log loss the mean of `K` experts is charged at most :math:`\ln 5 K` more than
     any of them, and the mixture with pools :math:`\ln 10` more than that mean, whatever
-    the data: 6.6 in sum for 15 experts. With a hinge, scores of experts are clipped to
+    the data: 6.6 in sum for 14 experts. With a hinge, scores of experts are clipped to
     between -1 and 1. :doc:`/user_guide/mixtures` says how the default experts were
     chosen, and what is guaranteed.
 

@@ -145,23 +145,27 @@ STANDARD = {"center": "auto", "scale": True}
 ADAGRAD = {"algorithm": "adagrad", "learning_rate": 1 / 4, **STANDARD}
 ADAOGD = {"algorithm": "adaogd", "learning_rate": 1 / 8, **STANDARD}
 CONSTANT = {"algorithm": "constant", "moment_forgetting": 0.03, **STANDARD}
-FORGETTING = {"prior_scale": 1.0, "forgetting": 0.01}
-FORGETTING_SLOWLY = {**FORGETTING, "forgetting": 0.003}
+SHARED_COVARIANCE = {"shared_covariance": True}
+UNCLIPPED = {"clip_deviations": None}
+
+
+def forgetting(rate):
+    """Return parameters of Newton steps that forget a share of the rows."""
+    return {"prior_scale": 1.0, "forgetting": rate}
+
+
+# Parameters of random features of a narrow kernel.
+NARROW = {"random_features": 32, **forgetting(0.01)}
 
 
 #: Default experts, in order. Without ScInOL, whose losses have bounded slopes,
 #: Newton steps without clipping learn linear functions of skewed features. Beside
 #: additive and second-order experts, AdaGrad and AdaOGD would add little, so they
-#: are there without those only. One expert ignores all features, so that the mixture
-#: is never far worse than that. On sparse rows scaling makes rare features large, so
+#: are there without those only. On sparse rows scaling makes rare features large, so
 #: that a constant rate has to be small. Of tables in two views, pools have enough of
 #: the other experts. The prior of the last label is so small that pools see which
 #: labels came before it.
 DEFAULT_EXPERTS = (
-    DefaultExpert(
-        *("no-features", NEWTON, {"random_features": 0}, "second_order"),
-        lambda has: not (has.is_sparse or has.is_of_table),
-    ),
     DefaultExpert("scinol2", SCINOL, {}, is_used=lambda has: has.has_bounded_slope),
     DefaultExpert(
         "adagrad-0.25", BASELINE, ADAGRAD, is_used=lambda has: not has.additive
@@ -178,19 +182,19 @@ DEFAULT_EXPERTS = (
         lambda has: has.is_sparse,
     ),
     DefaultExpert(
-        *("newton", NEWTON, {}, "second_order"),
+        *("newton-forgetting-0.003", NEWTON, forgetting(0.003), "second_order"),
         lambda has: has.n_features <= MAX_COVARIANCES or has.is_regression,
     ),
     DefaultExpert(
-        *("newton", NEWTON, {"shared_covariance": True}, "second_order"),
+        *("newton", NEWTON, SHARED_COVARIANCE, "second_order"),
         lambda has: has.n_features > MAX_COVARIANCES and not has.is_regression,
     ),
     DefaultExpert(
-        *("newton-unclipped", NEWTON, {"clip_deviations": None}, "second_order"),
+        *("newton-unclipped", NEWTON, UNCLIPPED, "second_order"),
         lambda has: has.is_regression and not has.has_bounded_slope,
     ),
     DefaultExpert(
-        *("newton-forgetting", NEWTON, FORGETTING, "second_order"),
+        *("newton-forgetting-0.02", NEWTON, forgetting(0.02), "second_order"),
         lambda has: has.n_features <= MAX_COVARIANCES,
     ),
     DefaultExpert(
@@ -199,12 +203,12 @@ DEFAULT_EXPERTS = (
         bandwidth=0.5,
     ),
     DefaultExpert(
-        *("fourier-1-forgetting", NEWTON, FORGETTING_SLOWLY, "random_features"),
+        *("fourier-1-forgetting", NEWTON, forgetting(0.003), "random_features"),
         lambda has: has.n_features <= MAX_NARROW,
         bandwidth=1.0,
     ),
     DefaultExpert(
-        *("fourier-0.25-forgetting", NEWTON, FORGETTING, "random_features"),
+        *("fourier-0.25-forgetting", NEWTON, NARROW, "random_features"),
         lambda has: (
             has.n_features <= MAX_NARROW and not (has.is_regression or has.is_of_table)
         ),

@@ -134,11 +134,6 @@ class Expert(Part):
         return getattr(self.estimator, "_model", None) if self.is_native else None
 
     @property
-    def is_pooled(self):
-        """Whether pools have the expert: not if it ignores all features."""
-        return not getattr(self.estimator, "_ignores_features", False)
-
-    @property
     def block_model(self):
         """Model, if it learns blocks of the mixture's rows; otherwise None.
 

@@ -438,7 +438,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         names = [
             expert.name
             for expert in model.experts
-            if expert.is_pooled and not (expert.sees_dense_view or has_part(expert))
+            if not (expert.sees_dense_view or has_part(expert))
         ]
         names += ["dense view"] * model.has_dense_view
         return names + ["pools"] * (is_classifier(self) and bool(model.levels))
@@ -566,12 +566,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         shape = self.pool_coef_[..., 0, :].shape
         if weights.shape != shape:
             raise ValueError(f"pool has shape {weights.shape}, expected {shape}.")
-        weights = np.atleast_2d(weights)
-        is_pooled = np.array([True, *model.are_pooled])
-        if weights[:, ~is_pooled].any():
-            names = [each.name for each in model.experts if not each.is_pooled]
-            raise ValueError(f"pool must be 0 for {names}, which pools do not have.")
-        pairs = zip(model.levels, weights[:, is_pooled], strict=True)
+        pairs = zip(model.levels, np.atleast_2d(weights), strict=True)
         return sum(level.bound_against(of_level) for level, of_level in pairs)
 
     def _squeeze_outputs(self, values, axis=0):

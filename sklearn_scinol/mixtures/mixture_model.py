@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from functools import partial
-from itertools import compress, product
+from itertools import product
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -108,8 +108,6 @@ class MixtureModel(Model):
     experts : list of Expert
     has_dense_view : bool
         Whether some experts see the dense view of :class:`TableRows`.
-    are_pooled : list of bool
-        Which experts the pools have.
     hedges : list of FixedShare
         One for each set of weights.
     target_range : TargetRange or None
@@ -146,7 +144,6 @@ class MixtureModel(Model):
             for name, estimator, *view in estimators
         ]
         self.has_dense_view = any(each.sees_dense_view for each in self.experts)
-        self.are_pooled = [expert.is_pooled for expert in self.experts]
         self.target_range = None
         self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
         if self.mixing_scale.kind == "mean":
@@ -159,7 +156,7 @@ class MixtureModel(Model):
         self.levels = []
         if pooling:
             self.levels = [
-                SecondLevel(self.mixing_scale.of_weights(k), sum(self.are_pooled))
+                SecondLevel(self.mixing_scale.of_weights(k), len(estimators))
                 for k in range(n_hedges)
             ]
         self.points, self.curve, self.level_curve = [], [], []
@@ -370,8 +367,6 @@ class MixtureModel(Model):
         before each row, see :meth:`SecondLevel.learn`.
         """
         of_both, weights = np.empty(mean.shape), []
-        if not all(self.are_pooled):
-            predictions = engine.stack([*compress(predictions, self.are_pooled)])
         for k, level in enumerate(self.levels):
             own, clip, of_pools = self._outputs_of(k), None, None
             if limits is not None:
@@ -393,12 +388,12 @@ class MixtureModel(Model):
         """Predict by both levels; see :meth:`_learn_levels`."""
         if not self.levels:
             return mean
-        means, pooled = [], predictions[self.are_pooled]
+        means = []
         for k, level in enumerate(self.levels):
             own, clip = self._outputs_of(k), None
             if limits is not None:
                 clip = partial(self.target_range.clip_in_place, limits[:, :, own])
-            values = pooled[:, :, own], mean[:, own]
+            values = predictions[:, :, own], mean[:, own]
             means.append(level.predict(engine, *values, clip))
         return np.hstack(means)
 
@@ -635,10 +630,7 @@ class MixtureModel(Model):
     @property
     def pool_coefficients(self):
         """Weights of mean and experts in pools: (n_hedges, n_pools, 1 + n_experts)."""
-        of_levels = np.stack([level.coefficients for level in self.levels])
-        of_all = np.zeros((*of_levels.shape[:2], 1 + len(self.experts)))
-        of_all[:, :, [True, *self.are_pooled]] = of_levels
-        return of_all
+        return np.stack([level.coefficients for level in self.levels])
 
     @property
     def level_weights(self):

@@ -67,12 +67,12 @@ def test_reasons(kind, reason, n_features, parameters):
 def test_wide_rows():
     X, y = rows(129)
     found = kinds_of(X, y)
-    assert found["second_order"] == "no-features, newton"
+    assert found["second_order"] == "newton"
     found = kinds_of(sparse.csr_array(X), y)
     assert found["second_order"] == "none: more than 128 features"
     X, y = rows(65)
     found = kinds_of(X, y)
-    assert found["second_order"] == "no-features, newton, newton-forgetting"
+    assert found["second_order"] == "newton-forgetting-0.003, newton-forgetting-0.02"
     assert found["random_features"] == "fourier-0.5-wide"
     assert found["neighbors"] == "neighbors-1, neighbors-3, neighbors-10"
     found = HedgeRegressor().partial_fit(X, y).expert_kinds_
@@ -130,7 +130,8 @@ def test_two_views(caplog):
     with caplog.at_level(logging.INFO, "sklearn_scinol"):
         model.partial_fit(table(12), np.arange(12.0))
     kinds = model[-1].expert_kinds_
-    assert kinds["dense view, second_order"] == "dense-newton, dense-newton-forgetting"
+    names = "dense-newton-forgetting-0.003, dense-newton-forgetting-0.02"
+    assert kinds["dense view, second_order"] == names
     assert kinds["sparse rows, additive"] == "none: rows are sparse"
     (line,) = [r.getMessage() for r in caplog.records if "experts" in r.getMessage()]
     assert line == (

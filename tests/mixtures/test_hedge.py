@@ -503,7 +503,7 @@ def test_many_classes_have_simple_experts(n_classes, monkeypatch):
     X, y = np.eye(n_classes, 3), np.arange(n_classes)
     model = HedgeClassifier().partial_fit(X, y, classes=y)
     few = n_classes == 4
-    for name in "newton", "bins-scinol2":
+    for name in "newton-forgetting-0.02", "bins-scinol2":
         assert (name in model.named_estimators_) == few
     assert ("adaogd-0.125" in model.named_estimators_) != few
 

@@ -204,9 +204,6 @@ def test_bad_pools():
     regressor = HedgeRegressor([("a", ScInOLRegressor())]).partial_fit(X, y[:, 0])
     with pytest.raises(ValueError, match="No bound is known against a pool in regr"):
         regressor.regret_bound(pool=[1.0, 0.0])
-    default = HedgeClassifier().partial_fit(X, y[:, 0] > 0, classes=[False, True])
-    with pytest.raises(ValueError, match=r"must be 0 for \['no-features'\]"):
-        default.regret_bound(pool=np.ones(default.pool_coef_.shape[1]))
 
 
 def test_without_bound():

@@ -234,21 +234,3 @@ def test_rows_in_units(clip_ratio, engine):
     for x, target in zip(X, y, strict=True):
         rows.learn_one(x, target)
     assert_identical(case.decision(by_rows, X), case.decision(whole, X))
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_no_random_features(n_classes, engine):
-    """Only the intercept is learned: shares of classes, or a median."""
-    X, y, _ = chessboard(300)
-    y = y + (np.arange(300) % 3 == 0) * (n_classes - 2)
-    model = OnlineNewtonClassifier(random_features=0)
-    model.partial_fit(X, y, classes=np.arange(n_classes))
-    assert not model.coef_.any()
-    assert model.coef_.shape == (1 if n_classes == 2 else 3, X.shape[1])
-    shares = np.bincount(y, minlength=n_classes) / 300
-    assert_allclose(model.predict_proba(X[:2]), [shares, shares], atol=0.02)
-    target = np.exp(np.random.default_rng(0).normal(size=300))
-    model = OnlineNewtonRegressor("absolute_error", random_features=0)
-    model.partial_fit(X, target)
-    assert_allclose(model.predict(X[:2]), np.median(target), atol=0.15)
-    model._check_state()
