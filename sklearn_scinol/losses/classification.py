@@ -74,7 +74,7 @@ class Logistic(NamedTuple):
         K columns are one versus rest: K probabilities, divided by their sum.
         """
         if p.shape[1] == 1:
-            return log_expit(np.hstack([-p, p]))
+            return log_expit(np.concatenate([-p, p], axis=1))
         of_each = log_expit(p)
         return of_each - logsumexp(of_each, axis=1, keepdims=True)
 

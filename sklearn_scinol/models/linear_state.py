@@ -212,7 +212,7 @@ class LinearState(OnlineModel):
             # Cheaper than the weights of all features, most of which are not used.
             p = np.tile(self._intercepts(), (Z.shape[0], 1))
         else:
-            w, b = self._unscaled_weights()
+            w, b = self._shared_weights(scale, s, t)
             features = (slice(None), slice(self.n_columns))
             reach = self.learner.reach(s, features, t).min(axis=0) / scale
             if is_sparse:
@@ -222,9 +222,10 @@ class LinearState(OnlineModel):
                 within.data[beyond] = 0.0
             else:
                 beyond = np.abs(Z) > reach
+                if not beyond.any():
+                    return Z @ w.T + b
                 row, column = np.nonzero(beyond)
-                z = Z[beyond]
-                within = np.where(beyond, 0.0, Z) if z.size else Z
+                z, within = Z[beyond], np.where(beyond, 0.0, Z)
             p = within @ w.T + b
         if z.size:
             own = self.learner.weight(s, (slice(None), column), scale * z, t)
@@ -242,8 +243,9 @@ class LinearState(OnlineModel):
         return self._split(w_sum / (self.t - self.averaging_starts))
 
     def _split(self, weights):
-        w, b = np.split(weights, [self.n_columns], axis=1)
-        return w, b.sum(axis=1)
+        n = self.n_columns
+        b = weights[:, n] if self.fit_intercept else np.zeros(self.n_outputs)
+        return weights[:, :n], b
 
     def _latest_weights(self):
         """Weights of features and intercepts, without averaging."""
@@ -255,8 +257,13 @@ class LinearState(OnlineModel):
         """Weights of features and intercepts, without averaging and factors."""
         if self.traits.by_vector:
             return self._split(self.learner.weights(self.state(), self.t + 1))
-        i = (slice(None), slice(self.n_columns))
-        return self.learner.weight(self.state(), i, 0.0, self.t + 1), self._intercepts()
+        return self._shared_weights(self.scale_of_predicted, self.state(), self.t + 1)
+
+    def _shared_weights(self, scale, s, t):
+        """Weights of features, for values within reach, and of intercepts."""
+        x = np.zeros(self.n_coordinates)
+        x[self.n_columns :] = scale
+        return self._split(self.learner.weight(s, ..., x, t))
 
     def _intercepts(self):
         if not self.fit_intercept:
