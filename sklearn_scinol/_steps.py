@@ -166,7 +166,7 @@ def _learn_row(step, x, rollbacks, targets=None, observes=False):
 
 def _learn_label(step, x, rollbacks, targets):
     """Learn the label of a single row by a step that has observed the row."""
-    if not isinstance(step, StreamTransformer) or step._learned_with:
+    if not _takes_rows(step):
         return learn_labels(step, chunk_of(x), rollbacks, targets)
     locks = locks_of(step)
     with locks.state:

@@ -446,7 +446,7 @@ class EstimatorRows(RowByRow):
 
     def _session_with(self, x, weight, y=NO_TARGET, serves=False):
         """Return a session in which the row is written, or None."""
-        if type(x) is OpaqueRow:
+        if type(x) is OpaqueRow or self.estimator._learned_with:
             return None
         n_entries = len(x.indices) if type(x) is SparseRow else None
         estimator, kind = self.estimator, (current_engine(), serves)
@@ -467,7 +467,7 @@ class EstimatorRows(RowByRow):
     def _begin_session(self, model, n_entries, engine, serves):
         estimator = self.estimator
         self._target = None
-        if model is not None and not estimator._learned_with:
+        if model is not None:
             self._target = estimator._row_target_converter()
         if self._target is None:
             return None
@@ -477,10 +477,7 @@ class EstimatorRows(RowByRow):
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
         engine, kind = get_engine(engine), {"n_entries": n_entries, "serves": serves}
-        session = model.session(engine, *sizes, **kind)
-        if session is not None:
-            session.watch(estimator, "_learned_with")
-        return session
+        return model.session(engine, *sizes, **kind)
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""

@@ -24,7 +24,7 @@ from ..losses import identity
 from ..losses.methods import is_by_output
 from ..models.linear import MAX_FLOAT
 from ..models.model import Learned, Model, ordered_blocks
-from ..models.session import predict_few, prepare
+from ..models.session import predict_few
 from ..models.shared_block import SharedBlock
 from ..views import dense_view_of
 from .expert import (
@@ -799,13 +799,8 @@ class MixtureModel(Model):
     ):
         if any(expert.block_model is None for expert in self.experts):
             return None
-        models, of_dense = (
-            [e.model for e in self.experts if e.sees_dense_view is is_dense]
-            for is_dense in (False, True)
-        )
         sizes = n_features, n_classes, n_rows, n_entries
-        kinds = of_dense, serves
-        return prepare(MixtureSession, self, models, engine, *sizes, *kinds)
+        return MixtureSession.prepare(self, engine, *sizes, serves)
 
 
 def _deviations(sums, predictions, weights, mean):

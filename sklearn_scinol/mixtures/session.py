@@ -7,13 +7,10 @@ from .expert import of_block
 class MixtureSession(Session):
     """A mixture with the calls by which it and its experts learn some rows."""
 
-    def _linear_models(self):
-        return [expert.model for expert in self.model.experts]
-
-    def _models_of_views(self):
-        experts = self.model.experts
-        of_rows = [each.model for each in experts if not each.sees_dense_view]
-        of_dense = [each.model for each in experts if each.sees_dense_view]
+    @staticmethod
+    def models_of_views(model):
+        of_rows = [each.model for each in model.experts if not each.sees_dense_view]
+        of_dense = [each.model for each in model.experts if each.sees_dense_view]
         return [of_rows, of_dense] if of_dense else [of_rows]
 
     def _record_calls(self, recorder):
@@ -31,7 +28,8 @@ class MixtureSession(Session):
             for place, (_, predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
-        self._numbers = [each.numbers for each in (model, *self._models)]
+        models = [each.model for each in model.experts]
+        self._numbers = [each.numbers for each in (model, *models)]
         predictions, losses = zip(*found, strict=True)
         self.reported = model.learn_predictions(
             recorder, model.block(blocks[0]), predictions, losses, of_mixture

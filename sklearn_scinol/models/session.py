@@ -195,48 +195,12 @@ class Rows:
                     numbers[:] = np.concatenate(scale.relative(c))
 
 
-def prepare(
-    kind,
-    model,
-    models,
-    engine,
-    n_features,
-    n_classes,
-    n_rows,
-    n_entries,
-    of_dense=(),
-    serves=False,
-):
-    """Return a :class:`Session`, of class `kind`, or None if that is impossible.
-
-    The model has learned a row, and consists of linear `models`, and `of_dense` of the
-    dense view. For the other parameters see :meth:`Model.session`.
-    """
-    if engine.Recorder is None:
-        return None
-    skips_zeros = {each.skips_zeros for each in models} - {None}
-    if n_entries is not None and len(skips_zeros) > 1:
-        return None
-    is_sparse = n_entries is not None and False not in skips_zeros
-    can_replay = [each.can_replay(is_sparse) for each in models]
-    can_replay += [is_sparse and each.can_replay(False) for each in of_dense]
-    if not all(can_replay):
-        return None
-    capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
-    n_dense = of_dense[0].n_features if of_dense else None
-    rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
-    if any(getattr(part, "_learned_with", None) for part in parts_of(model)):
-        return None  # learning will refuse the parameters
-    served = ServedRows.unknown(n_rows, model.n_served) if serves else None
-    return kind(model, engine, rows, served)
-
-
 class Session:
-    """Linear model with the calls by which it learns some rows.
+    """Model with the calls by which it learns some rows.
 
     Parameters
     ----------
-    model : LinearModel
+    model : Model
     engine : Engine
     rows : Rows
     served : ServedRows or None
@@ -251,10 +215,11 @@ class Session:
     def __init__(self, model, engine, rows, served=None):
         self.model, self.rows, self.served = model, rows, served
         self._engine = engine
-        self._models = self._linear_models()
+        of_views = self.models_of_views(model)
+        self._models = [*chain.from_iterable(of_views)]
         of_views = [
             [each for each in models if each.skips_zeros is not None]
-            for models in self._models_of_views()
+            for models in of_views
         ]
         make_writable(model)
         for view, models in zip(rows.views, of_views, strict=True):
@@ -280,7 +245,7 @@ class Session:
             for name, value in attributes_of(part)
             if isinstance(value, np.ndarray) or name in WATCHED_ATTRIBUTES
         ]
-        self._places = [[*each] for each in zip(*attributes, strict=True)]
+        self._places = [*zip(*attributes, strict=True)]
         self._units, self._seen, self._has_unseen = [], [], False
         for view, models in zip(rows.views, of_views, strict=True):
             units = {id(m.row_units): m.row_units for m in models}
@@ -314,23 +279,39 @@ class Session:
         #: Curves of the estimators, and their maximum lengths; and whether nobody
         #: shares them, as far as is known since the last checkpoint.
         self._curves, self._owns_curves = [], False
+        self._estimators = [each for each in parts if hasattr(each, "_learned_with")]
 
-        for part in parts:
-            if hasattr(part, "_learned_with"):  # an estimator
-                self.watch(part, "_learned_with")
+    @classmethod
+    def prepare(
+        cls, model, engine, n_features, n_classes, n_rows, n_entries, serves=False
+    ):
+        """Return a session, or None if that is impossible; see :meth:`Model.session`.
 
-    def watch(self, owner, name):
-        """Make :attr:`is_current` false once an attribute has another value."""
-        values = owner, name, getattr(owner, name)
-        for places, value in zip(self._places, values, strict=True):
-            places.append(value)
+        The model has learned a row.
+        """
+        if engine.Recorder is None:
+            return None
+        models, *of_dense = cls.models_of_views(model)
+        skips_zeros = {each.skips_zeros for each in models} - {None}
+        if n_entries is not None and len(skips_zeros) > 1:
+            return None
+        is_sparse = n_entries is not None and False not in skips_zeros
+        can_replay = [each.can_replay(is_sparse) for each in models]
+        for view in of_dense:
+            can_replay += [is_sparse and each.can_replay(False) for each in view]
+        if not all(can_replay):
+            return None
+        capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
+        n_dense = of_dense[0][0].n_features if of_dense else None
+        rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
+        served = ServedRows.unknown(n_rows, model.n_served) if serves else None
+        session = cls(model, engine, rows, served)
+        return session if session.is_current else None
 
-    def _linear_models(self):
-        return [self.model]
-
-    def _models_of_views(self):
-        """Return the models of each view of the rows."""
-        return [self._models]
+    @staticmethod
+    def models_of_views(model):
+        """Return the models of the rows, and of their dense view if there are any."""
+        return [[model]]
 
     def _record_calls(self, recorder):
         """Record the calls; return the arrays of their predictions."""
@@ -378,6 +359,8 @@ class Session:
         n_taken, (owners, names, values) = checkpoints.n_taken, self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
+        if any(each._learned_with for each in self._estimators):
+            return False  # learning will refuse the parameters
         if not all(units.seen.tobytes() == seen for units, seen in self._seen):
             return False
         self._n_checkpoints, self._owns_curves = n_taken, False

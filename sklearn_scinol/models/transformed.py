@@ -12,7 +12,7 @@ from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .model import BLOCK_ROWS, Learned, at_once, dense_rows, ordered_blocks
 from .served import learn_served
-from .session import Session, prepare
+from .session import Session
 
 # Largest number of entries of a block, which may be copied (8 MB).
 BLOCK_ENTRIES = 2**20
@@ -115,7 +115,7 @@ class TransformsRows:
         self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
     ):
         sizes = n_features, n_classes, n_rows, n_entries
-        return prepare(Session, self, [self], engine, *sizes, serves=serves)
+        return Session.prepare(self, engine, *sizes, serves)
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""
