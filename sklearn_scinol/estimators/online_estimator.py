@@ -428,7 +428,7 @@ class OnlineEstimator(
             self.loss_curve_ = []
         return chunk
 
-    # Interface for mixtures, see `mixtures.expert.NativeEstimator`.
+    # What mixtures ask of their experts, beside the model.
 
     @learns
     def _learn_chunk(self, chunk, method):

@@ -1,7 +1,6 @@
 """Experts of a mixture: how estimators of each kind learn and predict."""
 
 from copy import copy, deepcopy
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,58 +14,12 @@ from ..losses import as_targets, identity
 from ..losses.methods import is_by_output
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
-from ..models.model import Chunk, Model, ordered_blocks
+from ..models.model import ordered_blocks
 from ..models.served import learn_served
 from ..views import dense_view_of
 
 #: An estimator from elsewhere predicts this many rows at once, then learns them.
 CHUNK_ROWS = 256
-
-
-class NativeEstimator(Protocol):
-    """Interface of an estimator of this package, as an expert of a mixture.
-
-    It predicts each row from the model that has learned all rows before. The mixture
-    has checked the rows of a call once, for all experts. Of an estimator from elsewhere
-    a mixture needs `partial_fit` and one of :meth:`MixingScale.methods` only.
-
-    Attributes
-    ----------
-    _model : Model
-        What was learned; linear models learn blocks that are prepared once for several.
-    _weighs_classes : bool
-        Whether the weights of rows depend on their classes; of classifiers.
-    """
-
-    _model: Model
-    _weighs_classes: bool
-
-    def _prepare(self, X, y, sample_weight, classes=None):
-        """Create the model for rows like `X`, without learning them."""
-
-    def _learn_chunk(self, chunk: Chunk, method: str) -> Any:
-        """Return outputs of `method` before each row, and weights of losses."""
-
-    def _serve_chunk(self, chunk, method):
-        """Return outputs of `method` for rows of weight 0, see :meth:`Model.serve`."""
-
-    def _predict_validated(self, X, method):
-        """Return outputs of `method` for validated rows."""
-
-    def _record_call(self, loss_before, weight):
-        """Add the mean loss of the rows of a call to the loss curve."""
-
-    def _settle_parameters(self, begins):
-        """Raise ValueError if parameters have changed, unless it begins anew."""
-
-    def _check_takes_classes(self):
-        """Raise ValueError if classes cannot come later."""
-
-    def _add_classes(self, classes, is_new):
-        """Extend the estimator to more classes."""
-
-    def _with_columns(self, placement):
-        """Return a copy for rows with other columns, to be merged."""
 
 
 class Expert(Part):
@@ -86,7 +39,8 @@ class Expert(Part):
     ----------
     is_native : bool
         Whether the estimator is one of this package, which predicts each row from all
-        rows before. Others predict some rows at a time.
+        rows before. Others predict some rows at a time, and need `partial_fit` and one
+        of :meth:`MixingScale.methods` only.
     """
 
     def __init__(self, name, estimator, mixing_scale, sees_dense_view=False):
