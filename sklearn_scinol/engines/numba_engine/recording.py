@@ -108,10 +108,10 @@ class SavedArrays:
             sizes[len(arrays) :] *= len(indices)
         places = places, len(arrays), indices, indptr
         self.room = np.empty(sizes.sum())
-        self.save = _copy_loop(False).bind(*places, self.room)
-        self.restore = _copy_loop(True).bind(*places, self.room)
+        self.save = _loop("save").bind(*places, self.room)
+        self.restore = _loop("restore").bind(*places, self.room)
         self._is_finite = np.empty(1)
-        self._check = _finite_loop().bind(*places, self._is_finite)
+        self._check = _loop("check").bind(*places, self._is_finite)
 
     def are_finite(self):
         """Whether all numbers in the arrays are finite, as they are now."""
@@ -120,41 +120,28 @@ class SavedArrays:
 
 
 @cache
-def _copy_loop(restores):
+def _loop(purpose):
+    """Return a loop over arrays, which saves, restores or checks their numbers."""
 
-    def save(places, n_whole, indices, indptr, room):
-        start = 0
+    def visit(places, n_whole, indices, indptr, room):
+        start, are_finite = 0, True
         for i in range(len(places)):
             size, is_whole = places[i, 1], i < n_whole
             for j in range(1 if is_whole else indptr[1]):
                 record = 0 if is_whole else indices[j]
                 values = numbers_at(places[i, 0] + 8 * size * record, size)
                 for k in range(size):
-                    if restores:
+                    if purpose == "save":
+                        room[start + k] = values[k]
+                    elif purpose == "restore":
                         values[k] = room[start + k]
                     else:
-                        room[start + k] = values[k]
+                        are_finite &= np.isfinite(values[k])
                 start += size
+        if purpose == "check":
+            room[0] = are_finite
 
-    return compiled(save)
-
-
-@cache
-def _finite_loop():
-
-    def are_finite(places, n_whole, indices, indptr, is_finite):
-        is_finite[0] = 0.0
-        for i in range(len(places)):
-            size, is_whole = places[i, 1], i < n_whole
-            for j in range(1 if is_whole else indptr[1]):
-                record = 0 if is_whole else indices[j]
-                values = numbers_at(places[i, 0] + 8 * size * record, size)
-                for k in range(size):
-                    if not np.isfinite(values[k]):
-                        return
-        is_finite[0] = 1.0
-
-    return compiled(are_finite)
+    return compiled(visit)
 
 
 def numbers_at(address, size):
