@@ -54,9 +54,6 @@ class OnlineModel(Model):
         Output of a joint loss that was 0 as long as there were two classes.
     """
 
-    #: The latest :attr:`task`, which is none of the attributes that make the state.
-    __slots__ = ("_task",)
-
     def __init__(self, learner, loss, n_features, n_outputs, fit_intercept, average):
         super().__init__(loss, n_outputs)
         self.learner = learner
@@ -191,14 +188,10 @@ class OnlineModel(Model):
     @property
     def task(self):
         """Constants of the stream, for engines."""
-        task = getattr(self, "_task", None)
-        if task and task.learner is self.learner and task.loss is self.loss:
-            return task
         scales = float(self.row_scale), float(self.lipschitz)
         starts, fit_intercept = float(self.averaging_starts), bool(self.fit_intercept)
         constants = *scales, starts, fit_intercept, self.sees_means
-        self._task = Task(self.learner, self.loss, *constants)
-        return self._task
+        return Task(self.learner, self.loss, *constants)
 
     def invariants(self):
         yield from super().invariants()
