@@ -18,6 +18,11 @@ class checkpoints:
     n_taken = 0
 
 
+def number_at(place):
+    """Return a property: the number at a place of the array `numbers`."""
+    return property(lambda self: self.numbers.item(place))
+
+
 class Part:
     """Object whose state learning changes; see :func:`checkpoint`.
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count, parameters
-from .._state import Part, checkpoint
+from .._state import Part, checkpoint, number_at
 from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
 from ..engines import get_engine
@@ -176,18 +176,8 @@ class Model(Part, metaclass=ABCMeta):
         """Number of rows learned, which have a positive weight."""
         return int(self.numbers[0])
 
-    @t.setter
-    def t(self, value):
-        self.numbers[0] = value
-
-    @property
-    def cumulative_loss(self):
-        """Weighted sum of the losses of predictions made before each update."""
-        return self.numbers.item(1)
-
-    @cumulative_loss.setter
-    def cumulative_loss(self, value):
-        self.numbers[1] = value
+    #: Weighted sum of the losses of predictions made before each update.
+    cumulative_loss = number_at(1)
 
     @abstractmethod
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
@@ -273,8 +263,7 @@ class Model(Part, metaclass=ABCMeta):
         self.is_merged = True
         self.numbers = np.maximum(shards.numbers.sum(), 0.0)
         self.is_late = shards.is_late.max()
-        scales = shards.map(lambda model: model.weight_scale)
-        self.weight_scale, factors = WeightScale.merged(scales)
+        self.weight_scale, factors = WeightScale.merged(shards.weight_scale)
         return shards.in_units(factors)
 
     def in_units_of_means(self, shards):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._invariants import floats
-from .._state import Part
+from .._state import Part, number_at
 from ..blocks import RowWeights
 
 #: Range of positive weights: quotients of two are at most 1e100.
@@ -57,33 +57,20 @@ class WeightScale(Part):
     ----------
     numbers : ndarray of shape (7,)
         The first positive weight, or 0. Relative to it: the smallest weight and the sum
-        of the weights; then their number, the smallest weight relative to a mean, and
-        the first unit of the wealth, or 0, and its present one.
+        of the weights; then their number, the smallest weight relative to the mean up
+        to its row, and the first unit of the wealth, or 0, and its present one.
     """
+
+    unit, smallest, smallest_to_mean = map(number_at, (0, 1, 4))
 
     def __init__(self):
         self.numbers = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
-
-    @property
-    def unit(self):
-        """The first positive weight; 0 before."""
-        return float(self.numbers[0])
-
-    @property
-    def smallest(self):
-        """The smallest positive weight so far, relative to `unit`."""
-        return float(self.numbers[1])
 
     @property
     def mean(self):
         """The mean of the positive weights so far, relative to `unit`."""
         total, count = self.numbers[2:4]
         return float(total / count) if count else 1.0
-
-    @property
-    def smallest_to_mean(self):
-        """The smallest positive weight so far, relative to the mean up to its row."""
-        return float(self.numbers[4])
 
     @property
     def priors(self):
@@ -183,7 +170,7 @@ class WeightScale(Part):
         if not units:
             return merged, [1.0] * len(shards)
         factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
-        numbers = shards.map(lambda scale: scale.numbers)
+        numbers = shards.numbers
         pairs = zip(factors, numbers, strict=True)
         scaled = np.transpose([factor * of_member for factor, of_member in pairs])
         smallest, least = min(1.0, *scaled[1]), min(each[4] for each in numbers)

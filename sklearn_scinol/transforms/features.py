@@ -95,10 +95,6 @@ class FeatureTransform(Part):
     def weight_sum(self):
         return float(self._weight_sum[0])
 
-    @weight_sum.setter
-    def weight_sum(self, value):
-        self._weight_sum[0] = value
-
     @property
     def kept(self):
         """Factor of the sum of weights before each row."""
@@ -299,7 +295,7 @@ class FeatureTransform(Part):
         start = scaled_moments(shards.start, scales_of_start, not merged.forgetting)
         parts = Shards(members, start, shards.shares, shards.units)
         mean, variance, weight = moments.merged(parts)
-        merged.moments[0], merged.weight_sum = mean, weight
+        merged.moments[0], merged._weight_sum[0] = mean, weight
         if merged.scale:
             merged.moments[1], merged.moments[2] = variance, weight
         return merged, scales

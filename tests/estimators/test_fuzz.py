@@ -278,10 +278,10 @@ MODELS = {
 #: Ways to break a model, and what is said of it then.
 BREAKING = {
     "linear": [
-        (lambda m: setattr(m, "t", 1.5), "t is a whole number"),
-        (lambda m: setattr(m, "t", -1), "t is a number of rows"),
-        (lambda m: setattr(m, "cumulative_loss", np.nan), "numbers is finite"),
-        (lambda m: setattr(m, "cumulative_loss", -1.0), "cumulative_loss >= 0"),
+        (lambda m: m.numbers.__setitem__(0, 1.5), "t is a whole number"),
+        (lambda m: m.numbers.__setitem__(0, -1), "t is a number of rows"),
+        (lambda m: m.numbers.__setitem__(1, np.nan), "numbers is finite"),
+        (lambda m: m.numbers.__setitem__(1, -1.0), "cumulative_loss >= 0"),
         (lambda m: setattr(m, "first", m.first + 9.0), "first is at most"),
         (
             lambda m: m.features.moments[1].fill(-1.0),
@@ -307,7 +307,7 @@ BREAKING = {
         (lambda m: m.curve.pop(), "each point has weights"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
         (lambda m: m.hedges[0]._state.numbers.put(0, 2.0), "points are below"),
-        (lambda m: setattr(m, "t", 5), "weights have learned at most t rows"),
+        (lambda m: m.numbers.__setitem__(0, 5), "weights have learned at most t rows"),
         (
             lambda m: m.experts[1].estimator._model.fields.fill(-1.0),
             "first is at most the largest",
