@@ -6,15 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._invariants import ROUNDING
-from .._portable import (
-    MAX_WEALTH,
-    TINY,
-    exact,
-    expm1,
-    larger,
-    smaller,
-    squared_scale,
-)
+from .._portable import MAX_WEALTH, TINY, exact, expm1, larger, smaller, squared_scale
 from .bases.scale_invariant import gradient_invariants, maximum_invariants
 
 MAX_EXPONENT = log(MAX_WEALTH)

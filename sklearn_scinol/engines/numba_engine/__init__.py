@@ -25,12 +25,7 @@ from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
 from .recording import Recorder, SavedArrays
 from .sharing import share_compiling
-from .tables import (
-    find_slots,
-    hash_strings,
-    join_entries,
-    standardise,
-)
+from .tables import find_slots, hash_strings, join_entries, standardise
 from .transforms import (
     add_codes,
     clip_rows,

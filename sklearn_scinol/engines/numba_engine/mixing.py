@@ -243,41 +243,38 @@ def mix(kind, predictions, weights):
     n_sums = 2 * n_outputs if kind == "log_odds" else n_outputs
     mean = np.empty((n, n_outputs))
     room = np.empty((n_sums, n)), np.empty(n), np.empty(n_outputs)
-    return _LOOPS[kind], (predictions, weights, room, mean), mean
+    loop = mean_of_softmax if kind == "softmax" else _mean_loop(kind == "log_odds")
+    return loop, (predictions, weights, room, mean), mean
 
 
 # Over rows for each expert, which vectorises.
 
 
-@strict
-def mean_of_predictions(predictions, weights, room, mean):
-    sums, w, _ = room
-    sums[:] = 0.0
-    for e in range(predictions.shape[0]):
-        for k in range(predictions.shape[2]):
-            weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
-            for r in range(predictions.shape[1]):
-                sums[k, r] += w[r] * predictions[e, r, k]
-    for r in range(mean.shape[0]):
-        for k in range(mean.shape[1]):
-            mean[r, k] = sums[k, r]
+@cache
+def _mean_loop(are_odds):
+    """Return the loop for means of predictions, or of probabilities of log odds."""
 
+    def mean_of_predictions(predictions, weights, room, mean):
+        sums, w, _ = room
+        n_experts, n, n_outputs = predictions.shape
+        sums[:] = 0.0
+        for e in range(n_experts):
+            for k in range(n_outputs):
+                weights_of(e, k if weights.shape[0] > 1 else 0, weights, w)
+                for r in range(n):
+                    p = predictions[e, r, k]
+                    if are_odds:
+                        p, p_other = probabilities.of_log_odds(p)
+                        sums[n_outputs + k, r] += w[r] * p_other
+                    sums[k, r] += w[r] * p
+        for r in range(n):
+            for k in range(n_outputs):
+                p = sums[k, r]
+                if are_odds:
+                    p = probabilities.odds_ratio(p, sums[n_outputs + k, r])
+                mean[r, k] = p
 
-@strict
-def mean_of_odds(predictions, weights, room, mean):
-    sums, w, _ = room
-    sums[:] = 0.0
-    for e in range(predictions.shape[0]):
-        for k in range(predictions.shape[2]):
-            weights_of(e, k, weights, w)
-            for r in range(predictions.shape[1]):
-                of_class, of_other = probabilities.of_log_odds(predictions[e, r, k])
-                sums[2 * k, r] += w[r] * of_class
-                sums[2 * k + 1, r] += w[r] * of_other
-    for r in range(mean.shape[0]):
-        for k in range(mean.shape[1]):
-            p, p_other = sums[2 * k, r], sums[2 * k + 1, r]
-            mean[r, k] = probabilities.odds_ratio(p, p_other)
+    return strict(mean_of_predictions)
 
 
 @strict
@@ -295,13 +292,6 @@ def mean_of_softmax(predictions, weights, room, mean):
     for r in range(mean.shape[0]):
         for k in range(n_outputs):
             mean[r, k] = np.log(sums[k, r])
-
-
-_LOOPS = {
-    "mean": mean_of_predictions,
-    "log_odds": mean_of_odds,
-    "softmax": mean_of_softmax,
-}
 
 
 def weights_of(e, h, weights, w):
