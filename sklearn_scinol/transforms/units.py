@@ -149,18 +149,11 @@ class FeatureUnits(Part):
 def _first_dense(rows, seen, is_learned):
     """Find the first learned values other than 0 of features not seen yet."""
     new = np.flatnonzero(~seen)
-    if new.size == 0 or not is_learned.any():
-        return new[:0], new[:0]
-    first = rows.X[is_learned.argmax(), new]
-    missing = new[first == 0.0]
-    found, first = new[first != 0.0], first[first != 0.0]
-    if missing.size:
-        columns = DenseRows(rows.X[:, missing])
-        nonzero = (columns.X != 0.0) & is_learned[:, np.newaxis]
-        features, values = _first(columns, nonzero)
-        found = np.append(found, missing[features])
-        first = np.append(first, values)
-    return found, first
+    if new.size == 0:
+        return new, new
+    columns = DenseRows(rows.X[:, new])
+    features, values = _first(columns, (columns.X != 0.0) & is_learned[:, np.newaxis])
+    return new[features], values
 
 
 def _first(rows, mask):
