@@ -163,7 +163,7 @@ class ExpertWeights(Part, ABC):
         they count as the evidence of one of them.
         """
         merged = deepcopy(shards.start)
-        merged._state = merged._merged_state(shards.map(lambda hedge: hedge._state))
+        merged._state = merged._merged_state(shards._state)
         return merged
 
     @abstractmethod

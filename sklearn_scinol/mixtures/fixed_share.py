@@ -213,7 +213,7 @@ class FixedShare(ExpertWeights):
 
     def _merged_state(self, shards):
         gap = float(shards.gap.sum())
-        scale = float(shards.map(lambda state: state.scale).max())
+        scale = float(shards.scale.max())
         scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
 
         def mean(name):

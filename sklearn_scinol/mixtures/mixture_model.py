@@ -288,16 +288,17 @@ class MixtureModel(Model):
         if served is None:
             no_levels = [None] * len(self.hedges)
             return OwnServed(None, None, None, None, no_levels, no_levels)
-        first, *others = served.split(*self._served_sizes)
-        n = len(others) - len(self._all_hedges)
-        weights, n_hedges = others[n:], len(self.hedges)
-        others, hedges, levels = others[:n], weights[:n_hedges], weights[n_hedges:]
-        limits = None if self.target_range is None else others[-2:]
-        if not self.levels:
-            return OwnServed(first, None, None, limits, hedges, levels)
-        n_pools = len(self.levels[0].pools)
-        pools, both = others[:n_pools], others[n_pools]
-        return OwnServed(first, pools, both, limits, hedges, levels)
+        parts, pools, both, limits = served.split(*self._served_sizes), None, None, None
+        first = parts.pop(0)
+        if self.levels:
+            n_pools = len(self.levels[0].pools)
+            *pools, both = parts[: n_pools + 1]
+            del parts[: n_pools + 1]
+        if self.target_range is not None:
+            limits, parts = parts[:2], parts[2:]
+        n_hedges = len(self.hedges)
+        weights = parts[:n_hedges], parts[n_hedges:]
+        return OwnServed(first, pools, both, limits, *weights)
 
     def serve(self, chunk):
         try:
@@ -721,11 +722,9 @@ class MixtureModel(Model):
             hedges = shards.map(lambda m, k=k: m.hedges[k])
             model.hedges[k] = FixedShare._merged(hedges)
         if model.target_range is not None:
-            ranges = shards.map(lambda each: each.target_range)
-            model.target_range = TargetRange.merged(ranges)
-        sums = in_own_units.map(lambda each: each.squared_errors)
-        model.squared_errors = np.maximum(sums.sum(), 0.0)
-        model.clipping = shards.map(lambda each: each.clipping).sum()
+            model.target_range = TargetRange.merged(shards.target_range)
+        model.squared_errors = np.maximum(in_own_units.squared_errors.sum(), 0.0)
+        model.clipping = shards.clipping.sum()
         first = shards.members[0]
         for name in "points", "curve", "level_curve":
             setattr(model, name, getattr(first, name).copy())

@@ -237,13 +237,12 @@ class SecondLevel(Part):
         """Merge second levels that learned disjoint rows."""
         start = shards.start
         merged = cls(start.mixing_scale, start.n_experts)
-        merged.hedge = FixedShare._merged(shards.map(lambda each: each.hedge))
+        merged.hedge = FixedShare._merged(shards.hedge)
         for k in range(len(merged.pools)):
             pools = shards.map(lambda each, k=k: each.pools[k])
             merged.pools[k] = merged.pools[k].merged(pools)
         if merged.errors is not None:
-            errors = shards.map(lambda each: each.errors)
-            merged.errors = TargetTransform.merged(errors)
+            merged.errors = TargetTransform.merged(shards.errors)
         return merged
 
     def invariants(self):

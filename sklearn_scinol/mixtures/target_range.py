@@ -55,7 +55,7 @@ class TargetRange(Part):
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
         limits = np.stack([least, shards.map(lambda part: part.limits[1]).max()])
         merged = cls(limits)
-        merged.jumps = shards.map(lambda part: part.jumps).max()
+        merged.jumps = shards.jumps.max()
         return merged
 
     @property

@@ -100,7 +100,7 @@ class AdditiveModel(LinearModel):
 
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)
-        self.bins = bins.FeatureBins.merged(shards.map(lambda model: model.bins))
+        self.bins = bins.FeatureBins.merged(shards.bins)
         return scales
 
     def _merge_learner(self, shards, scales):

@@ -216,8 +216,7 @@ class LocalModel(TransformsRows, Model):
 
     def _merge_memories(self, shards, scales):
         """Merge what models have learned, in units of features with these scales."""
-        memories = shards.map(lambda part: part.memory)
-        self.memory = type(self.memory).merged(memories, scales)
+        self.memory = type(self.memory).merged(shards.memory, scales)
 
     def invariants(self):
         yield from super().invariants()

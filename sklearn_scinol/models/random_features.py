@@ -66,8 +66,7 @@ class RandomFeaturesModel(NewtonModel):
 
     def _merge_transforms(self, shards):
         scales = super()._merge_transforms(shards)
-        maps = shards.map(lambda model: model.fourier)
-        self.fourier = FourierFeatures.merged(maps)
+        self.fourier = FourierFeatures.merged(shards.fourier)
         return scales
 
     # Predictions.

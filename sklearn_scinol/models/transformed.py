@@ -143,8 +143,7 @@ class TransformsRows:
 
     def _merge_transforms(self, shards):
         """Merge transforms; return scales, see :meth:`FeatureTransform.merged`."""
-        features = shards.map(lambda model: model.features)
-        self.features, scales = FeatureTransform.merged(features)
+        self.features, scales = FeatureTransform.merged(shards.features)
         if self.target is not None:
-            self.target = TargetTransform.merged(shards.map(lambda model: model.target))
+            self.target = TargetTransform.merged(shards.target)
         return scales

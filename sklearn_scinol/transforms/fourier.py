@@ -109,8 +109,7 @@ class FourierFeatures(Part):
                 "pass the same int as random_state, or let all begin as copies of one "
                 "that has seen a row."
             )
-        features = shards.map(lambda each: each.features)
-        merged.features, _ = FeatureTransform.merged(features)
+        merged.features, _ = FeatureTransform.merged(shards.features)
         return merged
 
     def invariants(self):
