@@ -28,13 +28,16 @@ class IOMD(MirrorDescent):
     loss_methods = LOSS_METHODS
 
     def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        shared.lambda_[k] = np.sqrt(t) / self.beta
+        shared.lambda_[k] = self.regularisation(t)
         row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
         g, _ = move_implicitly(self, shared, k, loss, row)
         return scale[1] * g
 
+    def regularisation(self, t):
+        return np.sqrt(t) / self.beta
 
-class ConstantImplicit(MirrorDescent):
+
+class ConstantImplicit(IOMD):
     r"""Implicit online mirror descent with a constant :math:`\lambda = 1 / \beta`.
 
     It never stops adapting: for streams that change. Kulis and Bartlett (2010).
@@ -42,14 +45,8 @@ class ConstantImplicit(MirrorDescent):
 
     __slots__ = ()
 
-    stays_finite = True
-    loss_methods = LOSS_METHODS
-
-    def implicit_row_step(self, shared, k, loss, y, c, scale, dot, q, t):
-        shared.lambda_[k] = 1.0 / self.beta
-        row = in_units_of_loss(y, c, scale, shared.scale[k] * dot, q)
-        g, _ = move_implicitly(self, shared, k, loss, row)
-        return scale[1] * g
+    def regularisation(self, t):
+        return 1.0 / self.beta
 
 
 class AdaImplicit(MirrorDescent):

@@ -39,10 +39,10 @@ class ForestModel(LocalModel):
     #: Number of rows that each class has in advance; None for ``0.5 / n_classes``.
     dirichlet: float | None = None
 
-    def __init__(self, loss, n_features, n_outputs, *options, features):
+    def __init__(self, loss, n_features, n_outputs, *, features, **options):
         super().__init__(loss, n_features, n_outputs, features=features)
         n_columns = self.n_classes or n_outputs
-        self.memory = self._trees(n_features, n_columns, self.n_classes, *options)
+        self.memory = self._trees(n_features, n_columns, self.n_classes, **options)
 
     @property
     def nodes(self):
@@ -95,20 +95,8 @@ class MondrianForestModel(ForestModel):
 
     _trees = MondrianTrees
 
-    def __init__(
-        self,
-        loss,
-        n_features,
-        n_outputs,
-        *,
-        step,
-        dirichlet,
-        seeds,
-        max_nodes,
-        features,
-    ):
-        sizes = n_features, n_outputs
-        super().__init__(loss, *sizes, seeds, max_nodes, features=features)
+    def __init__(self, loss, n_features, n_outputs, *, step, dirichlet, **options):
+        super().__init__(loss, n_features, n_outputs, **options)
         self.step, self.dirichlet = step, dirichlet
         if not self.n_classes:
             self.target = TargetTransform(n_outputs, unit_free=False)
@@ -121,8 +109,7 @@ class MondrianForestModel(ForestModel):
 
     @property
     def _options(self):
-        of_nodes = {"step": self.step, "dirichlet": self.dirichlet}
-        return super()._options | of_nodes
+        return super()._options | {"step": self.step, "dirichlet": self.dirichlet}
 
     def _parameters(self):
         yield "step is a number", is_number(self.step, float) and self.step > 0.0
@@ -143,28 +130,10 @@ class ExtraTreesModel(ForestModel):
 
     _trees = ExtraTrees
 
-    def __init__(
-        self,
-        loss,
-        n_features,
-        n_outputs,
-        *,
-        seeds,
-        max_nodes,
-        penalty,
-        window,
-        features,
-    ):
-        options = seeds, max_nodes, penalty, window
-        super().__init__(loss, n_features, n_outputs, *options, features=features)
-
     @property
     def _options(self):
-        memory = self.memory
-        return super()._options | {
-            "penalty": memory.penalty,
-            "window": memory.recent.window,
-        }
+        penalty, window = self.memory.penalty, self.memory.recent.window
+        return super()._options | {"penalty": penalty, "window": window}
 
     def arrays_of_outputs(self):
         return [*super().arrays_of_outputs(), self.memory.recent.targets]
