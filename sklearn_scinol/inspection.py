@@ -114,7 +114,44 @@ class TermsDisplay:
     not_shown: list[str] = field(default_factory=list)
     unit: str = ""
 
+    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
+        """Plot the functions.
+
+        Parameters
+        ----------
+        axes : array-like of matplotlib Axes, default=None
+            Axes to draw on, one for each term. None stands for a new figure.
+
+        Returns
+        -------
+        display : object
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If there are not as many axes as terms.
+        """
+        import_optional("matplotlib", f"{type(self).__name__}.plot")
+        notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
+        axes = _axes_of_terms(self, axes, notes)
+        limits = _limits(self.terms)
+        for ax, j, values, term in zip(
+            axes, self.features, self.values, self.terms, strict=True
+        ):
+            ax.plot(values, term)
+            name = _label(self.feature_names[j], MAX_TITLE)
+            ax.set(xlabel=name, ylabel=_name_of_terms(self.unit), ylim=limits)
+            if not np.ptp(term):
+                _grey_out(ax.xaxis.label, *ax.lines)
+            _space_ticks(ax, "x", 4)
+            _space_ticks(ax, "y", 6)
+        return self
+
     @classmethod
+    @described_as(plot)
     def from_estimator(
         cls,
         estimator: Any,
@@ -135,13 +172,6 @@ class TermsDisplay:
             up to nine.
         output : int, default=0
             Index of the output: of a class, or of a target.
-        axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each function. None stands for a new figure.
-
-        Returns
-        -------
-        display : TermsDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -190,42 +220,6 @@ class TermsDisplay:
             unit=_unit(estimator, n_outputs),
         )
         return display.plot(axes)
-
-    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
-        """Plot the functions.
-
-        Parameters
-        ----------
-        axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each term. None stands for a new figure.
-
-        Returns
-        -------
-        display : object
-            The display itself.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        ValueError
-            If there are not as many axes as terms.
-        """
-        import_optional("matplotlib", f"{type(self).__name__}.plot")
-        notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
-        axes = _axes_of_terms(self, axes, notes)
-        limits = _limits(self.terms)
-        for ax, j, values, term in zip(
-            axes, self.features, self.values, self.terms, strict=True
-        ):
-            ax.plot(values, term)
-            name = _label(self.feature_names[j], MAX_TITLE)
-            ax.set(xlabel=name, ylabel=_name_of_terms(self.unit), ylim=limits)
-            if not np.ptp(term):
-                _grey_out(ax.xaxis.label, *ax.lines)
-            _space_ticks(ax, "x", 4)
-            _space_ticks(ax, "y", 6)
-        return self
 
 
 def _index(feature, names):
@@ -326,7 +320,37 @@ class TableTermsDisplay:
     not_shown: list[str] = field(default_factory=list)
     unit: str = ""
 
+    @described_as(TermsDisplay.plot)
+    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
+        """Plot the terms."""
+        import_optional("matplotlib", f"{type(self).__name__}.plot")
+        notes = []
+        if any(term.recurs.any() for term in self.terms):
+            notes.append("dots: numbers that recur")
+        if any(term.missing for term in self.terms):
+            notes.append("red: missing value")
+        if self.not_shown:
+            notes.append(f"not shown: {', '.join(self.not_shown)}")
+        title = self.label and f"terms of class {_label(self.label, MAX_TITLE)}"
+        axes = _axes_of_terms(self, axes, notes, title)
+        limits = _limits([[0.0, term.missing, *term.values] for term in self.terms])
+        for ax, term in zip(axes, self.terms, strict=True):
+            if term.part in BARS:
+                _draw_bars(ax, term)
+                ax.set(xlim=limits, xlabel=_name_of_terms(self.unit))
+                _space_ticks(ax, "x", 3)
+            else:
+                _draw_curve(ax, term)
+                ax.set(ylim=limits, ylabel=_name_of_terms(self.unit))
+                _space_ticks(ax, "y", 6)
+            name = _label(term.column, MAX_TITLE)
+            ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
+            if not (term.values.any() or term.missing):
+                _grey_out(ax.title, *ax.lines)
+        return self
+
     @classmethod
+    @described_as(plot)
     def from_estimator(
         cls,
         estimator: Any,
@@ -348,13 +372,6 @@ class TableTermsDisplay:
             up to nine.
         output : int, default=0
             Index of the output: of a class if there are more than two, or of a target.
-        axes : array-like of matplotlib Axes, default=None
-            Axes to draw on, one for each term. None stands for a new figure.
-
-        Returns
-        -------
-        display : TableTermsDisplay
-            The display, drawn.
 
         Raises
         ------
@@ -393,35 +410,6 @@ class TableTermsDisplay:
         unit = _unit(final, len(coefs))
         display = cls(terms=terms, label=label, not_shown=not_shown, unit=unit)
         return display.plot(axes)
-
-    @described_as(TermsDisplay.plot)
-    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
-        """Plot the terms."""
-        import_optional("matplotlib", f"{type(self).__name__}.plot")
-        notes = []
-        if any(term.recurs.any() for term in self.terms):
-            notes.append("dots: numbers that recur")
-        if any(term.missing for term in self.terms):
-            notes.append("red: missing value")
-        if self.not_shown:
-            notes.append(f"not shown: {', '.join(self.not_shown)}")
-        title = self.label and f"terms of class {_label(self.label, MAX_TITLE)}"
-        axes = _axes_of_terms(self, axes, notes, title)
-        limits = _limits([[0.0, term.missing, *term.values] for term in self.terms])
-        for ax, term in zip(axes, self.terms, strict=True):
-            if term.part in BARS:
-                _draw_bars(ax, term)
-                ax.set(xlim=limits, xlabel=_name_of_terms(self.unit))
-                _space_ticks(ax, "x", 3)
-            else:
-                _draw_curve(ax, term)
-                ax.set(ylim=limits, ylabel=_name_of_terms(self.unit))
-                _space_ticks(ax, "y", 6)
-            name = _label(term.column, MAX_TITLE)
-            ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
-            if not (term.values.any() or term.missing):
-                _grey_out(ax.title, *ax.lines)
-        return self
 
 
 def _last_steps(estimator):

@@ -12,6 +12,7 @@ from sklearn.base import is_classifier
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from .._docstrings import described_as
 from .._optional import import_optional
 from .._plotting import axes_for, draw_legend
 
@@ -76,64 +77,6 @@ class ExpertWeightsDisplay:
     weights: ArrayLike
     names: list[str]
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        output: int = 0,
-        n_largest: int | None = 9,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Plot the weights of a fitted estimator.
-
-        Parameters
-        ----------
-        estimator : HedgeClassifier or HedgeRegressor
-            Has learned something.
-
-        output : int, default=0
-            Which output's weights, where each has its own.
-
-        n_largest : int, default=9
-            Number of experts and pools with an area of their own, see :meth:`plot`.
-
-        ax : matplotlib Axes, default=None
-            Where to plot; None makes a new figure.
-
-        **kwargs : dict
-            Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
-
-        Returns
-        -------
-        display : ExpertWeightsDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the estimator has not learned anything.
-        ValueError
-            If there is no such output, or `n_largest` is below 1.
-        """
-        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator)
-        n_samples, weights = estimator.weights_curve_
-        weights = weights.reshape(len(n_samples), -1, weights.shape[-1])
-        n_outputs = weights.shape[1]
-        check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
-        weights, names = weights[:, output], [*estimator.named_estimators_]
-        if hasattr(estimator, "pool_weights_curve_"):
-            _, of_levels = estimator.pool_weights_curve_
-            of_levels = of_levels.reshape(len(n_samples), n_outputs, -1)[:, output]
-            weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
-            names += POOLS[is_classifier(estimator)]
-        display = cls(n_samples=n_samples, weights=weights, names=names)
-        return display.plot(ax, n_largest=n_largest, **kwargs)
-
     def plot(
         self, ax: Axes | None = None, *, n_largest: int | None = 9, **kwargs: Any
     ) -> Self:
@@ -185,6 +128,51 @@ class ExpertWeightsDisplay:
         ax.set_xlim(1, max(rows[-1], 2))
         draw_legend(ax, reverse=True)
         return self
+
+    @classmethod
+    @described_as(plot)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        output: int = 0,
+        n_largest: int | None = 9,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Plot the weights of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : HedgeClassifier or HedgeRegressor
+            Has learned something.
+
+        output : int, default=0
+            Which output's weights, where each has its own.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        NotFittedError
+            If the estimator has not learned anything.
+        ValueError
+            If there is no such output, or `n_largest` is below 1.
+        """
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
+        check_is_fitted(estimator)
+        n_samples, weights = estimator.weights_curve_
+        weights = weights.reshape(len(n_samples), -1, weights.shape[-1])
+        n_outputs = weights.shape[1]
+        check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
+        weights, names = weights[:, output], [*estimator.named_estimators_]
+        if hasattr(estimator, "pool_weights_curve_"):
+            _, of_levels = estimator.pool_weights_curve_
+            of_levels = of_levels.reshape(len(n_samples), n_outputs, -1)[:, output]
+            weights = np.hstack([weights * of_levels[:, :1], of_levels[:, 1:]])
+            names += POOLS[is_classifier(estimator)]
+        display = cls(n_samples=n_samples, weights=weights, names=names)
+        return display.plot(ax, n_largest=n_largest, **kwargs)
 
     def _largest(self, n):
         """Return names and weights of the n largest, the sum of the others first."""
