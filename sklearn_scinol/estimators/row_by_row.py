@@ -416,7 +416,7 @@ class EstimatorRows(RowByRow):
         session = self._session_with(x, 0.0, serves=True)
         if session is not None:
             session.served.is_known[:] = False
-            if session.predict_rows():
+            if session.make_calls():
                 values = session.served.values.copy()
                 answer = self._to_output(session.reported, method)
                 return answer, estimator._as_served(values)
@@ -427,7 +427,7 @@ class EstimatorRows(RowByRow):
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
         session = self._session_with(x, 0.0)
-        if session is not None and session.predict_rows():
+        if session is not None and session.make_calls():
             return self._to_output(session.reported, method)
         check_is_fitted(estimator)
         X = chunk_of(x)

@@ -117,7 +117,7 @@ class Expert(Part):
         Returns predictions, their losses, and weights of the losses that an estimator
         of this package records, or None.
         """
-        weights = None
+        engine, weights = get_engine(current_engine()), None
         if chunk.served is not None and not chunk.served.is_learned:
             predictions = self._serve(chunk)
         elif self.is_native:
@@ -131,12 +131,12 @@ class Expert(Part):
                 answers.append(self._predict_and_learn(X[rows], labels[rows], given))
             predictions = np.concatenate(answers)
             if chunk.served is not None:
-                engine = get_engine(current_engine())
                 predictions = chunk.served.exchange(engine, predictions)
         scale, ones = self.mixing_scale, np.ones(len(chunk))
         y = as_targets(chunk.y, scale.loss, scale.n_outputs)
         block = Block((), None, y, RowWeights(ones, ones, ones, ones[:0]), None)
-        return predictions, self._losses(predictions, block), weights
+        losses = engine.compute_losses(scale.loss, block, predictions, np.zeros(2))
+        return predictions, losses, weights
 
     def _serve(self, chunk):
         """Predict rows that are not to be learned, see :meth:`Model.serve`."""
@@ -244,11 +244,6 @@ class Expert(Part):
             ) from error
         self.has_learned = True
         return predictions
-
-    def _losses(self, predictions, block):
-        engine = get_engine(current_engine())
-        loss = self.mixing_scale.loss
-        return engine.compute_losses(loss, block, predictions, np.zeros(2))
 
     def _read(self, answer):
         answer = np.asarray(answer, dtype=np.float64)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import Bunch, check_array, get_tags
 from sklearn.utils._param_validation import Interval, InvalidParameterError, StrOptions
 from sklearn.utils.metaestimators import _BaseComposition
@@ -215,7 +215,12 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def _experts(self, loss, X):
         """The experts to clone, as for :class:`MixtureModel`, and their kinds."""
-        self._check_excluded()
+        unknown = [kind for kind in self._excluded if kind not in EXCLUDABLE]
+        if unknown:
+            raise InvalidParameterError(
+                f"The 'exclude' parameter of {type(self).__name__} must have names "
+                f"among {EXCLUDABLE}. Got {unknown[0]!r} instead."
+            )
         if self.estimators is None:
             return default_experts(self, loss, X)
         if not self.estimators or not all(
@@ -233,13 +238,9 @@ class MixtureEstimator(Additive, _BaseComposition):
                 "All estimators are dropped. At least one is required to be an "
                 "estimator."
             )
-        kind, is_kind = (
-            ("classifier", is_classifier)
-            if is_classifier(self)
-            else ("regressor", is_regressor)
-        )
+        kind = "classifier" if is_classifier(self) else "regressor"
         for _, estimator in experts:
-            if not is_kind(estimator):
+            if get_tags(estimator).estimator_type != kind:
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} should be a {kind}."
                 )
@@ -247,11 +248,8 @@ class MixtureEstimator(Additive, _BaseComposition):
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} should have partial_fit."
                 )
-            if (
-                is_classifier(self)
-                and self._output_shape
-                and not _takes_labels(estimator)
-            ):
+            has_labels = is_classifier(self) and self._output_shape
+            if has_labels and not _takes_labels(estimator):
                 raise ValueError(
                     f"The estimator {type(estimator).__name__} does not take several "
                     "labels: use sklearn.multioutput.MultiOutputClassifier of the "
@@ -263,14 +261,6 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def _excluded(self):
         return (self.exclude,) if isinstance(self.exclude, str) else self.exclude
-
-    def _check_excluded(self):
-        unknown = [kind for kind in self._excluded if kind not in EXCLUDABLE]
-        if unknown:
-            raise InvalidParameterError(
-                f"The 'exclude' parameter of {type(self).__name__} must have names "
-                f"among {EXCLUDABLE}. Got {unknown[0]!r} instead."
-            )
 
     def _configured_model(self):
         self._model.n_jobs = self.n_jobs
@@ -626,7 +616,5 @@ def _forgets_moments(expert):
 
 
 def _has_terms(expert):
-    if expert.model is None or expert.sees_dense_view:
-        return False
-    model = expert.model
-    return isinstance(model, LinearModel) and not isinstance(model, RandomFeaturesModel)
+    is_linear = isinstance(expert.model, LinearModel) and not expert.sees_dense_view
+    return is_linear and not isinstance(expert.model, RandomFeaturesModel)

@@ -147,8 +147,7 @@ class MixtureModel(Model):
         self.target_range = None
         self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
         if self.mixing_scale.kind == "mean":
-            new = TargetRange.of_signs if n_classes else TargetRange.unknown
-            self.target_range = new(n_outputs)
+            self.target_range = TargetRange.of(n_outputs, bool(n_classes))
         n_hedges = 1 if self.mixing_scale.shares_weights else n_outputs
         rate = self.mixing_scale.learning_rate
         self.hedges = [FixedShare(len(estimators), rate) for _ in range(n_hedges)]
@@ -374,7 +373,9 @@ class MixtureModel(Model):
                 clip = partial(self.target_range.clip_in_place, limits[:, :, own])
             if served.pools is not None:
                 of_pools = [each.columns(own) for each in served.pools]
-            of_own = self.output_of_block(block, k)
+            of_own = block
+            if not self.mixing_scale.shares_weights:
+                of_own = block._replace(targets=block.targets[:, own])
             late = of_pools, served.levels[k], self.is_late
             of_level, of_own_weights = level.learn(
                 engine, of_own, predictions[:, :, own], mean[:, own], clip, *late
@@ -401,12 +402,6 @@ class MixtureModel(Model):
     def _outputs_of(self, k):
         """Return the slice of outputs that a set of weights is about."""
         return slice(None) if self.mixing_scale.shares_weights else slice(k, k + 1)
-
-    def output_of_block(self, block, k):
-        """Return the part of a block that is about one set of weights."""
-        if self.mixing_scale.shares_weights:
-            return block
-        return block._replace(targets=block.targets[:, k : k + 1])
 
     def ensure_layout(self, X):
         """Convert the state to the layout for rows of the type of `X`."""

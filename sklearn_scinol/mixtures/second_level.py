@@ -160,12 +160,12 @@ class SecondLevel(Part):
             place.
         """
         first, offset, deviation = self.normalised(first), 0.0, 1.0
+        F = self._new_inputs(first)
         if self.errors is None:
-            F = self._new_inputs(first)
             self._fill_log_probabilities(predictions, first, F)
         else:
             offset, deviation = first, np.sqrt(self.errors.moments[1])
-            F = standardised_differences(predictions, first, deviation)
+            fill_differences(predictions, first, deviation, F)
         pooled = []
         for pool in self.pools:
             scores = pool.predict_scores(F)
@@ -179,16 +179,15 @@ class SecondLevel(Part):
     def learn_pools(self, engine, block, predictions, first):
         """Learn rows with all pools; return predictions before."""
         loss, scale, F = self.mixing_scale.loss, None, self._new_inputs(first)
-        if loss.joint:
-            engine.run(self._fill_log_probabilities, predictions, first, F)
-            return [p.learn_classes(engine, loss, F, block) for p in self.pools]
         if self.errors is None:
             engine.run(self._fill_log_probabilities, predictions, first, F)
+            if loss.joint:
+                return [p.learn_classes(engine, loss, F, block) for p in self.pools]
         else:
             errors = np.empty(first.shape)
             engine.run(self._fill_errors, block, first, errors)
             scale = self.errors.learn(engine, errors, block.weights)
-            engine.run(_fill_differences, predictions, first, scale.deviation, F)
+            engine.run(fill_differences, predictions, first, scale.deviation, F)
             scale = scale._replace(offset=first)
         learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
         return [each.predictions for each in learned]
@@ -256,21 +255,17 @@ class SecondLevel(Part):
             yield "pools have all experts", pool.n_features == n_features
 
 
-def standardised_differences(predictions, first, deviation):
-    """Differences of predictions from the first level's, in units of its errors."""
+def fill_differences(predictions, first, deviation, F):
+    """Fill differences from the first level's predictions, in units of its errors."""
     known = deviation > 0.0
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
     differences = (difference(predictions, first) * inverse)[:, :, 0].T
-    return np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, order="C")
+    np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, out=F)
 
 
 def with_copies(first, pooled):
     """Return what weights are about: the first level as often as there are pools."""
     return [first] * len(pooled) + [*pooled]
-
-
-def _fill_differences(predictions, first, deviation, F):
-    F[:] = standardised_differences(predictions, first, deviation)
 
 
 def of_levels(weights):

@@ -40,14 +40,10 @@ class TargetRange(Part):
         self.jumps = np.zeros((2, N_JUMPS, limits.shape[1]))
 
     @classmethod
-    def unknown(cls, n_outputs):
-        """Return the range of outputs whose targets may be any numbers."""
-        return cls(np.outer([np.inf, -np.inf], np.ones(n_outputs)))
-
-    @classmethod
-    def of_signs(cls, n_outputs):
-        """Return the range of targets -1 and 1; clipping to it costs no loss."""
-        return cls(np.outer([-1.0, 1.0], np.ones(n_outputs)))
+    def of(cls, n_outputs, are_signs):
+        """Return the range of targets, not known yet, or of -1 and 1."""
+        least = -1.0 if are_signs else np.inf
+        return cls(np.outer([least, -least], np.ones(n_outputs)))
 
     @classmethod
     def merged(cls, shards):

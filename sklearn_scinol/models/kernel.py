@@ -198,9 +198,8 @@ class KernelModel(OnlineModel):
             predicted = self._empty_predictions(len(targets))
             self._learn_block(engine, chunk.X, rows, block, predicted)
             if chunk.served is not None:
-                served = chunk.served[rows]
-                pair = served, predicted
-                predicted = exchange_predictions(engine, self, block, *pair)
+                rest = block, chunk.served[rows], predicted
+                predicted = exchange_predictions(engine, self, *rest)
             engine.compute_losses(self.loss, block, predicted.predictions, self.numbers)
             self.weight_scale.learned(weights)
             yield Learned(rows, predicted.reported, predicted.all_finite)

@@ -411,7 +411,7 @@ class Session:
         before.
         """
         if self.rows.total_weight == 0.0:
-            return self.predict_rows()
+            return self.make_calls()
         rollbacks = self._rollbacks()
         restore = partial(roll_back, rollbacks)
         losses_before = self._losses()
@@ -419,7 +419,7 @@ class Session:
         if around is not None:
             around.append(restore)
         try:
-            if self._learn_new_features() and self._learn_rows():
+            if self._learn_new_features() and self.make_calls():
                 self._record_losses(estimator, losses_before, rollbacks)
                 return True
             restore()
@@ -431,13 +431,6 @@ class Session:
             finish(restore)
             raise
 
-    def predict_rows(self):
-        """Predict the rows, which have no weight and so change no state.
-
-        Returns whether all is finite.
-        """
-        return self._learn_rows()
-
     def predict(self, X):
         """Return predictions for rows, up to as many as learn, or None if it cannot."""
         if self.served is not None:
@@ -445,7 +438,7 @@ class Session:
         self.rows.set_values(0.0)
         self.rows.X[: len(X)] = X
         self.rows.set_weights(np.zeros(len(self.rows)))
-        can_predict = self.accepts_rows() and self.predict_rows()
+        can_predict = self.accepts_rows() and self.make_calls()
         return self.reported[: len(X)].copy() if can_predict else None
 
     def _rollbacks(self):
@@ -472,8 +465,11 @@ class Session:
             units.learn_and_convert(self._engine, own, weights, checks=False)
         return all(units.are_one for units in self._units)
 
-    def _learn_rows(self):
-        """Make the calls; return whether all results are finite."""
+    def make_calls(self):
+        """Make the calls; return whether all results are finite.
+
+        Rows without weight are only predicted: they change no state.
+        """
         for call in self._calls:
             call()
         if self.rows.total_weight > 0.0:

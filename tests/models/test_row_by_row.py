@@ -409,7 +409,7 @@ def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "_learn_rows", interrupted)
+        patch.setattr(Session, "make_calls", interrupted)
         patch.setattr(model, "_learn_rows", interrupted)
         before = vars(copy.deepcopy(model))
         with pytest.raises(KeyboardInterrupt):

@@ -158,10 +158,11 @@ class _Loop:
         (y, predictions, of_target), (dots, q, w) = charged, scored
         g = None
         if self.traits.implicit:
-            w = [
-                self.implicit_row_step(k, y[k], c, dot, q, of_target)
-                for k, dot in enumerate(dots)
-            ]
+            w = []
+            for k, dot in enumerate(dots):
+                row = y[k], c, self.scale_of_output(k, of_target), dot, q, t
+                rest = self.shared, k, self.losses[k], *row
+                w.append(learner.implicit_row_step(*rest))
         else:
             g = derivatives(task.loss, y, predictions)
             if task.lipschitz != 1.0:
@@ -181,13 +182,6 @@ class _Loop:
         if self.traits.widens and learner.widens(scaled_x.size, t):
             r = np.add.reduce(learner.share(s, 0, scaled_x))
             learner.widen(s, ..., scaled_x, r)
-
-    def implicit_row_step(self, k, y, c, dot, q, of_target):
-        """Return the derivative that a learner uses for output `k`."""
-        task, t, scale = self.task, self.t + 1.0, self.scale_of_output(k, of_target)
-        return task.learner.implicit_row_step(
-            self.shared, k, self.losses[k], y, c, scale, dot, q, t
-        )
 
     def scale_of_output(self, k, of_target):
         """Offset, spread and slope of a target, see the interface of learners."""
