@@ -161,9 +161,7 @@ class Engine(Protocol):
         (n_experts, n, K), weights of (1 or K, n or 1, n_experts).
         """
 
-
-class TableEngine(Protocol):
-    """Functions of an engine's module for columns of tables."""
+    # Columns of tables.
 
     def standardise(self, moments, X):
         """Centre and scale values by the running moments, which learn each row first.

@@ -27,11 +27,6 @@ class Expert(Part):
 
     Parameters
     ----------
-    name : str
-    estimator : object
-        Has `partial_fit`.
-    mixing_scale : MixingScale
-        The scale on which predictions are mixed.
     sees_dense_view : bool, default=False
         Whether it learns the dense view of :class:`TableRows`.
 

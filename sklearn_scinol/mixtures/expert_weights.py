@@ -27,10 +27,6 @@ class ExpertWeights(Part, ABC):
     Engines change the arrays of the state in place. Its fields `totals`, `loss` and
     `gap` are the cumulative losses of the experts, that of the mixture, and the sum of
     the mixability gaps.
-
-    Parameters
-    ----------
-    n_experts : int
     """
 
     #: Fields of the state that are sums of losses, of which none may overflow.

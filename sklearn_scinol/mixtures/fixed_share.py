@@ -18,17 +18,10 @@ MAX_RATE = 1e100
 
 
 def learn_rounds(engine, rounds, served=None, is_late=None):
-    """Learn rounds by fixed share, perhaps of rows that were served.
+    """Learn rounds by fixed share: what :meth:`Engine.learn_rounds` takes.
 
-    Parameters
-    ----------
-    engine : Engine
-    rounds : tuple
-        What :meth:`Engine.learn_rounds` takes.
-    served : ServedRows, default=None
-        Of the weights of all shares.
-    is_late : ndarray of shape (1,), default=None
-        Becomes 1 if weights have changed since they served a row that is learned.
+    If rows were served, the :class:`ServedRows` are of the weights of all shares, and
+    `is_late` becomes 1 if these have changed since they served a row that is learned.
     """
     if served is None:
         engine.learn_rounds(*rounds)

@@ -20,8 +20,6 @@ class MixingScale:
 
     Parameters
     ----------
-    loss : Loss
-    n_outputs : int
     n_classes : int or None
         Number of classes of which a row has one; 2 for each of several labels, None in
         regression.

@@ -38,12 +38,6 @@ class SecondLevel(Part):
     like those of experts. The first level counts as often as there are pools, which
     gives it half of the weight before the first row.
 
-    Parameters
-    ----------
-    mixing_scale : MixingScale
-        Of the mixture.
-    n_experts : int
-
     Attributes
     ----------
     pools : list of PoolModel or BettingPool
@@ -104,23 +98,14 @@ class SecondLevel(Part):
         weights_served=None,
         is_late=None,
     ):
-        """Predict rows, then learn them; for the parameters see :meth:`predict`.
+        """Predict rows, then learn them.
 
-        Parameters
-        ----------
-        engine : Engine
-        block : Block
-            Of the rows.
-        served : list of ServedRows, default=None
-            Of each pool. The predictions of experts and first level are those served.
-        weights_served, is_late
-            See :func:`learn_rounds`.
+        For predictions see :meth:`predict`. If rows were served, those of experts and
+        first level are what was served, `served` has the :class:`ServedRows` of each
+        pool; for those of weights, and for `is_late`, see :func:`learn_rounds`.
 
-        Returns
-        -------
-        predictions : ndarray of shape (n, n_outputs)
-        weights : ndarray of shape (n, 2 * n_pools)
-            Of the copies of the first level, and of pools, before each row.
+        Also returns the weights of the copies of the first level, and of pools, before
+        each row: of shape (n, 2 * n_pools).
         """
         if self.mixing_scale.loss.joint or not first.flags.c_contiguous:
             scores, first = first, np.empty(first.shape)

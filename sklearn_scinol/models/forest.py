@@ -13,21 +13,10 @@ PRIOR_ROWS = 0.5
 
 
 class ForestModel(LocalModel):
-    """Predict by the mean of the trees of a forest.
+    """Predict by the mean of the trees of a :class:`Forest`, which has the options.
 
-    Parameters
-    ----------
-    loss : Loss
-        Log loss, or squared error.
-    n_features, n_outputs : int
-    seeds, max_nodes
-        See :class:`Forest`.
-    features : FeatureTransform
-        Takes values in units of their features, where squares would be out of range.
-
-    Attributes
-    ----------
-    memory : Forest
+    The loss is log loss, or squared error. Values are taken in units of their features,
+    where squares would be out of range.
     """
 
     #: Type of the memory.
@@ -80,12 +69,10 @@ class ForestModel(LocalModel):
 
 
 class MondrianForestModel(ForestModel):
-    """Predict by an aggregated Mondrian forest.
+    """Predict by an aggregated Mondrian forest, see :class:`ForestModel`.
 
     Parameters
     ----------
-    loss, n_features, n_outputs, seeds, max_nodes, features
-        See :class:`ForestModel`.
     step : float
         Factor of losses in the weights of nodes.
     dirichlet : float or None
@@ -118,15 +105,7 @@ class MondrianForestModel(ForestModel):
 
 
 class ExtraTreesModel(ForestModel):
-    """Predict by trees that split where labels differ.
-
-    Parameters
-    ----------
-    loss, n_features, n_outputs, seeds, max_nodes, features
-        See :class:`ForestModel`.
-    penalty, window
-        See :class:`ExtraTrees`.
-    """
+    """Predict by trees that split where labels differ, see :class:`ExtraTrees`."""
 
     _trees = ExtraTrees
 

@@ -18,9 +18,6 @@ class LastLabelModel(LocalModel):
 
     Parameters
     ----------
-    loss : Loss
-        Log loss.
-    n_features, n_outputs : int
     forgetting : float
         Share of earlier rows that each row takes away.
     dirichlet : float or None

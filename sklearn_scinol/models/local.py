@@ -17,13 +17,6 @@ from .transformed import TransformsRows
 class LocalModel(TransformsRows, Model):
     """Predict a row from learned rows near it, which a memory has.
 
-    Parameters
-    ----------
-    loss : Loss
-    n_features, n_outputs : int
-    features : FeatureTransform
-        Transforms rows; models with equal transforms may share it.
-
     Attributes
     ----------
     memory : RecentRows, Forest or None

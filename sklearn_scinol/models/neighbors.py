@@ -18,21 +18,12 @@ class NeighborsModel(LocalModel):
     ----------
     loss : Loss
         Its minimiser among constants is what is predicted from numbers.
-    n_features, n_outputs : int
-    n_neighbors : int
     window : int
         Number of rows to store.
     n_candidates : int
         Number of stored rows to compare by all features; 0 stands for all rows.
     largest : float
         Standardised values are clipped at plus and minus this.
-    features : FeatureTransform
-        Centres and scales rows.
-
-    Attributes
-    ----------
-    memory : RecentRows
-        The last rows.
     """
 
     def __init__(

@@ -46,14 +46,7 @@ class PoolModel(SharedWeights, NewtonModel):
     still. With classes, the first feature begins with weight 1, and the others with 0.
     Three and more classes share the weights.
 
-    Parameters
-    ----------
-    loss : Loss
-        With any number of classes, the logistic loss of two.
-    n_features : int
-        Number of features.
-    prior_scale, forgetting : float
-        See :class:`OnlineNewton`.
+    With any number of classes, the loss is the logistic loss of two.
     """
 
     learn_rows = staticmethod(log_linear_pool.take_steps)

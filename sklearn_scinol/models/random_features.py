@@ -14,12 +14,7 @@ from .newton import NewtonModel
 class RandomFeaturesModel(NewtonModel):
     """Newton model of random features, which take the place of the features.
 
-    Its `n_features` are random ones. See :class:`NewtonModel` for the other parameters.
-
-    Parameters
-    ----------
-    fourier : FourierFeatures
-        Maps rows to random features, and learns from them.
+    Its `n_features` are random ones, to which `fourier` maps rows.
     """
 
     def __init__(self, learner, loss, n_features, n_outputs, *, fourier, **keywords):

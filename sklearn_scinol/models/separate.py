@@ -13,19 +13,8 @@ class SeparateModels(LocalModel):
     What a memory stores is about one label: trees, for instance, do not split a node of
     rows with the same label. All labels share the transform of rows.
 
-    Parameters
-    ----------
-    loss : Loss
-    n_features, n_outputs : int
-    models : list of LocalModel
-        Models of two classes, one for each label, that have learned nothing.
-    features : FeatureTransform
-        Transforms rows for all labels.
-
-    Attributes
-    ----------
-    models : list of LocalModel
-        Their memories learn; rows and losses are counted here.
+    The models are of two classes, and have learned nothing at first. Their memories
+    learn; rows and losses are counted here.
     """
 
     n_classes = 2

@@ -54,10 +54,6 @@ class Rows:
 
     Parameters
     ----------
-    n_features : int
-    n_classes : int or None
-        None in regression.
-    n_rows : int
     capacity : int, default=None
         Number of entries that a single sparse row can have; it uses the first of them.
     n_dense : int, default=None
@@ -65,14 +61,10 @@ class Rows:
 
     Attributes
     ----------
-    X : ndarray or CSR array of shape (n_rows, n_features)
-    all : slice
-        Of the rows.
     total_weight : float
         Sum of the sample weights; 0 if rows are only predicted.
     is_learned : ndarray of bool or slice
         Which rows are learned, if some are.
-    dense_view : Rows or None
     """
 
     dense_view = None
@@ -198,18 +190,8 @@ class Rows:
 class Session:
     """Model with the calls by which it learns some rows.
 
-    Parameters
-    ----------
-    model : Model
-    engine : Engine
-    rows : Rows
-    served : ServedRows or None
-        Which the rows exchange predictions with, if labels come late.
-
-    Attributes
-    ----------
-    reported : ndarray of shape (n_rows, n_outputs)
-        Predictions of the latest rows before each was learned.
+    If labels come late, the rows exchange predictions with those `served`. Predictions
+    of the latest rows before each was learned are `reported`.
     """
 
     def __init__(self, model, engine, rows, served=None):

@@ -8,16 +8,7 @@ from ..blocks import Block
 class SharedBlock:
     """Block of rows for several models, which computes shared parts once.
 
-    It has what models ask a :class:`Chunk` for.
-
-    Parameters
-    ----------
-    engine : Engine
-    chunk : Chunk or Row
-    rows : slice or ndarray
-        The rows of the block.
-    scale : WeightScale
-        Of all models.
+    It has what models ask a :class:`Chunk` for. All models have one weight scale.
     """
 
     def __init__(self, engine, chunk, rows, scale):

@@ -24,7 +24,6 @@ class FeatureBins(Part):
 
     Parameters
     ----------
-    n_features : int
     n_samples : int
         Number of rows after which the edges are fixed.
     n_quantiles : int

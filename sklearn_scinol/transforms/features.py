@@ -23,7 +23,6 @@ class FeatureTransform(Part):
 
     Parameters
     ----------
-    n_features : int
     center : bool
         Whether features are centred at their running mean.
     scale : bool

@@ -23,7 +23,6 @@ class FourierFeatures(Part):
 
     Parameters
     ----------
-    n_features : int
     n_components : int
         Number of random features.
     gamma : float or "scale"

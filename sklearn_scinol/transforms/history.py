@@ -596,16 +596,8 @@ def take_logarithms(Z, first):
 class HistoryOfRow:
     """Learns one row at a time, in arrays that are reused by calls that are bound once.
 
-    What it knows of the state holds until the state is restored.
-
-    Parameters
-    ----------
-    engine : Engine
-    clock : Clock
-    histories : list of KeyHistory
-        Of each key.
-    names : tuple of str
-        Of the columns.
+    What it knows of the state holds until the state is restored. There is a history of
+    each key.
 
     Attributes
     ----------

@@ -111,24 +111,8 @@ class TargetMeans(RecordsChanges):
     def encode(self, engine, places, indptr, smooth, targets=None, c=None):
         """Return means of keys before each row, and of all; then learn the targets.
 
-        Parameters
-        ----------
-        engine : Engine
-        places : ndarray of int32 of shape (n_keys,)
-            Of the keys of all rows, one after the other; -1 for no key.
-        indptr : ndarray of int64 of shape (n + 1,)
-            Where the keys of each row begin.
-        smooth : ndarray of shape (n_keys,)
-            See :func:`mean_of_key`.
-        targets : ndarray of shape (n, n_targets), default=None
-            None if nothing is learned.
-        c : ndarray of shape (n,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        of_keys : ndarray of shape (n_keys, n_targets)
-        of_all : ndarray of shape (n, n_targets)
+        For the arguments see :func:`learn_rows`. Without targets nothing is learned.
+        The means are of shape (n_keys, n_targets) and (n, n_targets).
         """
         n, learns = len(indptr) - 1, targets is not None
         if not learns:

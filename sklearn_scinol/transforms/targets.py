@@ -16,7 +16,6 @@ class TargetTransform(Part):
 
     Parameters
     ----------
-    n_outputs : int
     unit_free : bool
         Whether derivatives of the loss have no unit. Otherwise they have the target's,
         and are divided by the deviation for the learner.

@@ -24,12 +24,8 @@ POINTER = WORD.as_pointer()
 class BoundCalls:
     """Calls of compiled loops, one after the other; they read arrays when called.
 
-    Parameters
-    ----------
-    places : ndarray of shape (n_calls, 2)
-        Addresses of functions that read a table, and of their tables.
-    kept : object
-        What is at these addresses.
+    `places`, of shape (n_calls, 2), are addresses of functions that read a table, and
+    of their tables; `kept` is what is at these addresses.
     """
 
     def __init__(self, places, kept):

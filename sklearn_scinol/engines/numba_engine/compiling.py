@@ -126,11 +126,6 @@ class Loop:
 
     Numba's switch ``NUMBA_DISABLE_JIT`` is looked at in each call: where it is set, the
     loop runs as it stands, slowly and with the same numbers up to rounding.
-
-    Attributes
-    ----------
-    dispatcher : Dispatcher
-        Numba's, of the flat function; None before the first call.
     """
 
     def __init__(self, function, options):
@@ -138,7 +133,7 @@ class Loop:
         self._options = {"nogil": True, "_nrt": False, **options}
         self._entries = {}
         self._get_leaves = None
-        self.dispatcher = None
+        self.dispatcher = None  # Numba's, of the flat function
 
     def __call__(self, *arguments):
         if not numba.config.DISABLE_JIT:
@@ -256,13 +251,7 @@ def runs_loop(prepare):
 
 
 def flat_function(function, values, is_strict, takes_all=False):
-    """Flatten a function.
-
-    Returns
-    -------
-    flat : function
-    description : Description
-    """
+    """Flatten a function; also return its :class:`Description`."""
     apart = partial(part, is_strict=is_strict)
     flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, apart)
     source, names, arguments = flatten(function, values, flattener, takes_all)

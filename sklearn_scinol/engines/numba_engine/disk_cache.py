@@ -46,16 +46,8 @@ class Cache(FunctionCache):
 
     What cannot be read is compiled again, and replaces what was there; what cannot be
     written is there for this process alone. A folder that NUMBA_CACHE_DIR names may be
-    read-only, as in an image of a container.
-
-    Parameters
-    ----------
-    function : callable
-        The loop.
-    digest : str
-        Of all that is compiled with it.
-    on_missing : callable
-        Called where a loop must be compiled.
+    read-only, as in an image of a container. The digest is that of all that is compiled
+    with the loop; `on_missing` is called where a loop must be compiled.
     """
 
     _impl_class = Located

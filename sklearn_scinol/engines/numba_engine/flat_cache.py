@@ -29,21 +29,11 @@ PACKAGE = Path(__file__).parents[2]
 
 
 class Description(NamedTuple):
-    """Description of a flat function: what is needed to load it when it is compiled.
+    """Description of a flat function: what is needed to load it when it is compiled."""
 
-    Parameters
-    ----------
-    digest : str
-        Of all that is compiled with it.
-    arguments : list of str
-        Names of the parts of arguments that it takes.
-    read : dict
-        Maps a module's name and a name in it, as "module:name", to what was found.
-    """
-
-    digest: str
-    arguments: list
-    read: dict
+    digest: str  # of all that is compiled with it
+    arguments: list  # names of the parts of arguments that it takes
+    read: dict  # maps names in modules, as "module:name", to what was found
 
 
 class Foreign(Exception):

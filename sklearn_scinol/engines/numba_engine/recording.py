@@ -23,12 +23,8 @@ RUN_NOW = "add_codes", "count_below"
 class Recorder:
     """An engine that records calls instead of making them.
 
-    Arrays that its methods return are filled when the calls are made.
-
-    Attributes
-    ----------
-    calls : list of callable
-        In order; they take no arguments.
+    Arrays that its methods return are filled when the calls are made, in order and
+    without arguments.
     """
 
     def __init__(self):

@@ -38,15 +38,7 @@ def with_known(learner, known):
 
 
 class Entries:
-    """An array of the state as a part of all fields.
-
-    Parameters
-    ----------
-    fields : ast.expr
-        Of shape (n_fields, n_outputs, n_coordinates).
-    number : int
-        Of the field.
-    """
+    """An array of the state: a field of all, of shape (n_outputs, n_coordinates)."""
 
     ndim = 2
 
@@ -61,12 +53,7 @@ class Entries:
 
 
 class Variable:
-    """An array of which a flat function has one entry in a variable.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """An array of which a flat function has one entry in a variable."""
 
     def __init__(self, name):
         self.name = name

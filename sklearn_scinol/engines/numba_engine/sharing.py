@@ -30,18 +30,10 @@ class ClaimedElsewhere(Exception):
 
 
 class Report:
-    """Report of what is compiled in a block of :func:`share_compiling`.
+    """Report of what is compiled in a block of :func:`share_compiling`."""
 
-    Attributes
-    ----------
-    has_compiled : bool
-        Whether this process has compiled a loop.
-    unsaved : str
-        Why a loop is not kept on disk; empty if all are.
-    """
-
-    has_compiled = False
-    unsaved = ""
+    has_compiled = False  # whether this process has compiled a loop
+    unsaved = ""  # why a loop is not kept on disk; empty if all are
 
 
 class _Sharing(threading.local):

@@ -14,12 +14,7 @@ from .values import Cannot, CannotHere, Known, Method, Record, calls, load_name
 class Scope:
     """Variables of a function that is being put in place.
 
-    Parameters
-    ----------
-    function : function
-    source : Function
-    found : callable
-        Takes an object in which a name was found, the name, and what it stands for.
+    `found` takes a module in which a name was found, the name, and what it stands for.
     """
 
     def __init__(self, function, source, found):
