@@ -443,21 +443,18 @@ class KeyHistory(RecordsChanges):
         yield from same_structure(counts, np.zeros(2, np.int64), "counts")
         yield "counts are not negative", counts >= 0
         yield "the number of places is bounded", self.n_places <= 2**30
+        fresh = KeyHistory(1, 0, 0)
+        for name in self._undone:
+            array, new = getattr(self, name), getattr(fresh, name)
+            empty = np.zeros((0,) * new.ndim, new.dtype)
+            yield from same_structure(array, empty, name)
         n = self.keys.size
-        for name, dtype in ("keys", np.uint64), ("seen", np.int64):
-            array = getattr(self, name)
-            is_array = isinstance(array, np.ndarray) and array.dtype == dtype
-            yield f"{name} is an array of {dtype.__name__}", is_array
-            yield f"{name} has shape {(n,)}", array.shape == (n,)
         yield "places are allocated", min(FIRST_PLACES, self.n_places) <= n
         yield "no more places are allocated than there are", n <= self.n_places
         yield "used places are allocated", self.n_used <= n
         yield "keys have places by rows", counts[0] <= counts[1]
-        for name in "events", "labels":
-            array = getattr(self, name)
-            is_array = isinstance(array, np.ndarray) and array.dtype == np.float64
-            yield f"{name} is an array of float64", is_array
-            yield f"{name} has rows of numbers", array.ndim == 2 and len(array) == n
+        for name in self._undone:
+            yield f"{name} has all places", len(getattr(self, name)) == n
         width = N_EVENT + N_VALUE * self.n_values
         yield "events are of values", self.events.shape[1] == width >= N_EVENT
         width = 1 + N_TARGET * self.n_targets
