@@ -279,10 +279,7 @@ def learn_block(experts, block, served, are_new):
 def of_block(engine, experts, block, served=None, are_new=True):
     """Let models learn a block; return what each predicted, and for the mixture."""
     models = [expert.model for expert in experts]
-    if served is None:
-        of_experts = models[0].learn_together(engine, models, block, are_new)
-    else:
-        of_experts = learn_served(engine, models, block, served, are_new)
+    of_experts = learn_served(engine, models, block, served, are_new)
     return [
         (expert, predictions, *expert.mixture_predictions(engine, predictions, block))
         for expert, predictions in zip(experts, of_experts, strict=True)

@@ -149,17 +149,7 @@ class LocalModel(TransformsRows, Model):
         """Return True: what is predicted are means of targets, or probabilities."""
         return True
 
-    def learn_block(self, engine, block):
-        """Learn a block; return predictions made before, with their losses."""
-        (predicted,) = self.learn_together(engine, [self], block)
-        return predicted
-
     # Predictions.
-
-    def decision_of_transformed(self, Z):
-        """Predict transformed rows."""
-        (decision,) = self.decisions_of_transformed([self], Z)
-        return decision
 
     @staticmethod
     def decisions_of_transformed(models, Z):

@@ -102,9 +102,11 @@ def exchange_predictions(engine, model, block, served, predicted):
 def learn_served(engine, models, block, served, are_new=True):
     """Learn a block as `learn_together` does, but charge for what was served.
 
-    Each of the models, which share a memory, or one, has its :class:`ServedRows`.
-    Returns the predictions that each is charged for.
+    Each of the models, which share a memory, or one, has its :class:`ServedRows`, if
+    there are any. Returns the predictions that each is charged for.
     """
+    if served is None:
+        return models[0].learn_together(engine, models, block, are_new)
     sums = [(model.numbers[1:], np.empty(1)) for model in models]
     for total, before in sums:
         engine.run(np.copyto, before, total)

@@ -299,10 +299,8 @@ class Session:
         """Record the calls; return the arrays of their predictions."""
         model, rows = self.model, self.rows
         block = model.block(recorder, rows, rows.all)
-        if self.served is None:
-            predicted = model.learn_block(recorder, block)
-        else:
-            (predicted,) = learn_served(recorder, [model], block, [self.served])
+        served = None if self.served is None else [self.served]
+        (predicted,) = learn_served(recorder, [model], block, served)
         self.reported = predicted.reported
         return predicted.predictions, predicted.reported
 

@@ -35,11 +35,10 @@ class TransformsRows:
         for rows in self.blocks(chunk.X, order, self._count_rows(chunk)):
             # No variable keeps the block, perhaps a copy, alive.
             block = partial(self.block, engine, chunk, rows)
-            if chunk.served is not None:
-                served = [chunk.served[rows]]
+            served = None if chunk.served is None else [chunk.served[rows]]
+            predicted = None if served else self._learn_many(engine, chunk, rows)
+            if predicted is None:
                 (predicted,) = learn_served(engine, [self], block(), served, are_new)
-            elif (predicted := self._learn_many(engine, chunk, rows)) is None:
-                (predicted,) = self.learn_together(engine, [self], block(), are_new)
             yield Learned(rows, predicted.reported, predicted.all_finite)
 
     def _count_rows(self, chunk):
@@ -131,7 +130,8 @@ class TransformsRows:
     def decision(self, X):
         p = np.empty((X.shape[0], self.n_outputs))
         for rows in self.blocks(X):
-            p[rows] = self.decision_of_transformed(self.transform(X[rows]))
+            Z = self.transform(X[rows])
+            (p[rows],) = self.decisions_of_transformed([self], Z)
         return p
 
     def transform(self, X):
