@@ -783,7 +783,7 @@ def test_interrupted_between_scaling_and_learning(kind, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(call, "sparse_loop", interrupted)
+    monkeypatch.setattr(call, "loop_of", interrupted)
     with config_context(engine="numba"), pytest.raises(KeyboardInterrupt):
         estimator.partial_fit(X, y, sample_weight=c)
     assert_identical(learned(estimator), learned(before))

@@ -9,8 +9,7 @@ from ....learners.interface import traits
 from ....losses.methods import is_by_output
 from ..transforms import transform_rows
 from .arguments import LoopState, Scratch, Variant
-from .dense import dense_loop
-from .sparse import sparse_loop
+from .loop import loop_of
 
 # Entries between a buffer of a row and any other array.
 MARGIN = 128
@@ -56,8 +55,7 @@ def learn_call(task, state, block, out):
         has_fixed_moments=block.standard is not None,
         sees_means=task.sees_means,
     )
-    loop = dense_loop(variant) if dense else sparse_loop(variant)
-    return loop, (
+    return loop_of(variant), (
         task,
         LoopState(
             learner.State(*(state.arrays or state.fields[: len(names)])),
