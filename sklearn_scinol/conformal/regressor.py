@@ -340,10 +340,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         """
         return self._bound(by_group)
 
-    @property
-    def _takes_dense_view(self):
-        """Whether the dense view of :class:`TableRows` is used."""
-        return True
+    # Whether the dense view of :class:`TableRows` is used.
+    _takes_dense_view = True
 
     # Merging.
 

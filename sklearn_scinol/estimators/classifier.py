@@ -90,10 +90,8 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         """Number of classes of which a row has one: two for each of several labels."""
         return 2 if self._output_shape else self.classes_.size
 
-    @property
-    def _takes_joint_losses(self) -> bool:
-        """Whether the learner takes a loss that couples the classes."""
-        return True
+    # Whether the learner takes a loss that couples the classes.
+    _takes_joint_losses: Any = True
 
     @_fit_context(prefer_skip_nested_validation=True)
     @described_as(OnlineEstimator.fit)

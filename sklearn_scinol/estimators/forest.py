@@ -97,11 +97,7 @@ class _MondrianForest(_Forest):
     """
 
     _own_constraints: dict = {"step": [POSITIVE]}
-    _dirichlet: float | None = None
-
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return MondrianForestModel, SeparateModels
+    _model_types = MondrianForestModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
         n_slots = min(GROWTH * MIN_SLOTS, int(self.max_nodes))
@@ -110,12 +106,13 @@ class _MondrianForest(_Forest):
         if 2 * n_features * n_slots * n_trees > MAX_BOUNDS:
             part = f"the bounds of the first {n_slots} nodes of its trees"
             raise too_wide_error(self, f"{n_features} features", part, MAX_BOUNDS)
+        dirichlet = getattr(self, "dirichlet", None)
         return MondrianForestModel(
             loss,
             n_features,
             n_outputs,
             step=float(self.step),
-            dirichlet=self._dirichlet,
+            dirichlet=None if dirichlet is None else float(dirichlet),
             features=FeatureTransform(n_features, in_units=True),
             **self._trees,
         )
@@ -146,9 +143,7 @@ class _ExtraTrees(_Forest):
         "window": [COUNT],
     }
 
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return ExtraTreesModel, SeparateModels
+    _model_types = ExtraTreesModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
         self._check_width(n_features)
@@ -210,7 +205,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     """
 
     _own_constraints: dict = {"dirichlet": DIRICHLET}
-    _fixed_parameters = {"loss": "log_loss"}
+    loss = "log_loss"
 
     def __init__(
         self,
@@ -230,10 +225,6 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
         self.random_state = random_state
         self.class_weight = class_weight
         self.new_classes = new_classes
-
-    @property
-    def _dirichlet(self):
-        return None if self.dirichlet is None else float(self.dirichlet)
 
 
 @inherit_descriptions
@@ -275,7 +266,7 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     1.0
     """
 
-    _fixed_parameters = {"loss": "squared_error"}
+    loss = "squared_error"
 
     def __init__(
         self,
@@ -345,7 +336,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     1.00
     """
 
-    _fixed_parameters = {"loss": "log_loss"}
+    loss = "log_loss"
 
     def __init__(
         self,
@@ -406,7 +397,7 @@ class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
     1.0
     """
 
-    _fixed_parameters = {"loss": "squared_error"}
+    loss = "squared_error"
 
     def __init__(
         self,

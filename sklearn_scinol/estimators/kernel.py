@@ -15,6 +15,7 @@ from .._docstrings import described_as
 from .._typing import MatrixLike
 from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
+from ..models.linear import LinearModel
 from .linear import _Linear, bounds_regret
 
 
@@ -57,9 +58,7 @@ class KernelMethods:
         "max_support": [Interval(Integral, 1, None, closed="left"), None],
     }
 
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return *super()._model_types, KernelModel
+    _model_types = LinearModel, KernelModel
 
     @property
     def _has_kernel(self):

@@ -74,7 +74,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
         "dirichlet": DIRICHLET,
     }
-    _fixed_parameters = {"loss": "log_loss"}
+    loss = "log_loss"
 
     def __init__(
         self,
@@ -89,9 +89,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
         self.class_weight = class_weight
         self.new_classes = new_classes
 
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return (LastLabelModel,)
+    _model_types = (LastLabelModel,)
 
     def _new_model(self, X, loss):
         sizes = X.shape[1], self._n_outputs(loss)

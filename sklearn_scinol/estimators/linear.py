@@ -166,15 +166,10 @@ class _Linear:
     # Whether sparse rows are made dense in any case, and so can be centred.
     _makes_dense = False
     _model_type: Any = LinearModel
+    _model_types: tuple[type, ...] = (LinearModel,)
 
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return (self._model_type,)
-
-    @property
-    def _bounds_regret(self):
-        """Whether a regret bound is known for the parameters."""
-        return True
+    # Whether a regret bound is known for the parameters.
+    _bounds_regret: Any = True
 
     @abstractmethod
     def _make_learner(self, lipschitz):
@@ -265,6 +260,16 @@ class _Linear:
                 "`center='auto'` instead."
             )
         return chunk
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights in the units of the features: shape (n_outputs, n_features).
+
+        Of classifiers of two classes n_outputs is 1. Of regressors the shape is
+        (n_features,), unless `y` had two dimensions or `quantile` is a list.
+        """
+        coef = self._coefficients("coef_")[0]
+        return coef[0] if self._is_flat else coef
 
     @property
     def intercept_(self) -> NDArray[np.float64]:
@@ -364,10 +369,7 @@ class _Linear:
 class LinearClassifier(_Linear, OnlineClassifier):
     """Base of linear classifiers."""
 
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights in the units of the features: shape (1 or n_classes, n_features)."""
-        return self._coefficients("coef_")[0]
+    _is_flat = False
 
 
 class LinearRegressor(_Linear, OnlineRegressor):
@@ -381,13 +383,3 @@ class LinearRegressor(_Linear, OnlineRegressor):
     """
 
     _own_constraints: dict = {"standardize_target": ["boolean", StrOptions({"auto"})]}
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights in the units of the features.
-
-        Of shape (n_features,), or (n_outputs, n_features) if `y` had two dimensions or
-        `quantile` is a list.
-        """
-        coef = self._coefficients("coef_")[0]
-        return coef[0] if self._is_flat else coef

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any, Literal
+from typing import Literal
 
 from sklearn.utils._param_validation import Interval
 
@@ -60,11 +60,7 @@ class _Neighbors(OnePassMixin):
         "clip_deviations": [Interval(Real, 1, None, closed="left")],
     }
 
-    _model: Any
-
-    @property
-    def _model_types(self) -> tuple[type, ...]:
-        return NeighborsModel, SeparateModels
+    _model_types = NeighborsModel, SeparateModels
 
     def _make_model(self, n_features, n_outputs, loss):
         self._check_width(n_features)
@@ -110,7 +106,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     0.94
     """
 
-    _fixed_parameters = {"loss": "log_loss", "class_weight": None}
+    loss, class_weight = "log_loss", None
 
     def __init__(
         self,

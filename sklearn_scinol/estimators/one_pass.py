@@ -63,16 +63,6 @@ class OnePassMixin:
             part = f"the first {n_rows} rows of the window"
             raise too_wide_error(self, f"{n_features} features", part, MAX_FIRST)
 
-    # Parameters of other estimators that have one value here.
-    _fixed_parameters: dict = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name in self._fixed_parameters:
-            return self._fixed_parameters[name]
-        raise AttributeError(
-            f"{type(self).__name__!r} object has no attribute {name!r}"
-        )
-
     @described_as(OnlineEstimator.fit)
     def fit(
         self, X: MatrixLike, y: ArrayLike, sample_weight: SampleWeight = None

@@ -143,11 +143,7 @@ class OnlineEstimator(
     # To be defined by subclasses.
 
     _model: Any
-
-    @property
-    @abstractmethod
-    def _model_types(self) -> tuple[type, ...]:
-        """Return the types that `_model` may have."""
+    _model_types: Any  # that `_model` may have
 
     @abstractmethod
     def _new_model(self, X, loss):
