@@ -11,12 +11,7 @@ from .. import __version__
 from . import compile, inspect, learn, predict
 from .common import EXIT_STATUS, describe_error, in_options, print_line
 
-COMMANDS = {
-    "learn": learn,
-    "predict": predict,
-    "inspect": inspect,
-    "compile": compile,
-}
+COMMANDS = {"learn": learn, "predict": predict, "inspect": inspect, "compile": compile}
 
 
 def main(argv=None):
@@ -49,11 +44,12 @@ def _run(arguments):
 
 
 def _parser():
+    form = argparse.RawDescriptionHelpFormatter
+    shared = {"epilog": EXIT_STATUS, "formatter_class": form}
     parser = argparse.ArgumentParser(
         prog="sklearn-scinol",
         description="Learn from tables of any size in one pass, with nothing to tune.",
-        epilog=EXIT_STATUS,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        **shared,
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -62,8 +58,7 @@ def _parser():
             name,
             help=command.__doc__.partition("\n")[0].rstrip("."),
             description=command.__doc__,
-            epilog=EXIT_STATUS,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **shared,
         )
         command.add_arguments(subparser)
         subparser.add_argument(

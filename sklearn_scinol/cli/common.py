@@ -332,7 +332,8 @@ def csv_cells(is_escaped):
     warned = []
 
     def cell(value):
-        if not _is_formula(value):
+        is_formula = isinstance(value, str) and FORMULA.match(value)
+        if not is_formula or is_float(value):
             return value
         if is_escaped:
             return f"'{value}"
@@ -348,10 +349,6 @@ def csv_cells(is_escaped):
     return cell
 
 
-def _is_formula(text):
-    return isinstance(text, str) and FORMULA.match(text) and not is_float(text)
-
-
 def print_line(text="", **options):
     """Print a line, with characters escaped that a terminal takes for commands."""
     if not text.isprintable():
@@ -362,24 +359,15 @@ def print_line(text="", **options):
 
 # Errors.
 
-# Options of the command line by the parameters of the library.
-OPTIONS = {
-    "columns": "--columns",
-    "delay": "--delay",
-    "delimiter": "--delimiter",
-    "encoding": "--encoding",
-    "label_time": "--label-time",
-    "missing_columns": "--missing-columns",
-    "new_columns": "--new-columns",
-    "file_format": "--file-format",
-    "null_values": "--null-value",
-    "on_bad_row": "--on-bad-row",
-    "sample_weight": "--weight",
-    "target": "--target",
-    "time": "--time",
-}
+# Parameters of the library for which there are options, and other names of these.
+PARAMETERS = (
+    *("columns", "delay", "delimiter", "encoding", "file_format", "label_time"),
+    *("missing_columns", "new_columns", "null_values", "on_bad_row"),
+    *("sample_weight", "target", "time"),
+)
+OTHER_NAMES = {"null_values": "null-value", "sample_weight": "weight"}
 BEFORE = "^|pass |either | or | and |needs |With "
-OPTION = re.compile(rf"({BEFORE})({'|'.join(OPTIONS)})=(?:'([^']*)')?")
+OPTION = re.compile(rf"({BEFORE})({'|'.join(PARAMETERS)})=(?:'([^']*)')?")
 CLASSES = re.compile(r"Pass all labels .* as classes= .* set new_classes='add'\.")
 DROPPED = re.compile(r"(Column '(.*?)' .*), by its kind 'drop'")
 COLUMNS = re.compile(r"(: pass|, or) columns= with[\w ]*(?=\.)")
@@ -466,4 +454,5 @@ def in_options(message):
 
 def _option(found):
     before, name, value = found.groups()
-    return f"{before}{OPTIONS[name]}" + (f" {shlex.quote(value)}" if value else "")
+    option = OTHER_NAMES.get(name, name.replace("_", "-"))
+    return f"{before}--{option}" + (f" {shlex.quote(value)}" if value else "")

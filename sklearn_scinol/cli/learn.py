@@ -93,6 +93,9 @@ FAMILIES = {
     "adaftrl": "AdaFTRL",
 }
 
+#: Signals that interrupt.
+SIGNALS = signal.SIGINT, signal.SIGTERM
+
 #: Maximum number of distinct whole numbers that are taken for classes.
 MAX_NUMERIC_CLASSES = 20
 
@@ -380,13 +383,10 @@ def _open(arguments, model, files, known, progress):
         arguments,
         files,
         **known | {"columns": columns},
-        **_roles(arguments),
+        target=arguments.target,
+        sample_weight=arguments.weight,
         **columns_to_ignore(arguments, model, names),
     )
-
-
-def _roles(arguments):
-    return {"target": arguments.target, "sample_weight": arguments.weight}
 
 
 def _learn(arguments, learning, table):
@@ -404,14 +404,24 @@ def _learn(arguments, learning, table):
             start_at(stream, progress)
 
     def describe():
-        return _progress(facts, place.position, stream, table, report)
+        """Return what is saved with the model, as plain data."""
+        if place.position is None:
+            return {"position": None, "names": facts["names"]}
+        return facts | {
+            "position": place.position,
+            "n_bad_rows": stream.n_bad_rows,
+            "bad_rows": [tuple(vars(each).values()) for each in stream.bad_rows],
+            "report": report.state(),
+            "table": table.state(),
+        }
 
     saver = Saver(arguments.model, arguments.save_every, learning.model, describe)
     if arguments.resume == arguments.model:
         saver.position = place.position
     is_complete = False
     try:
-        with _termination():
+        # To terminate is to interrupt: the model is saved.
+        with _handling([signal.SIGTERM], signal.default_int_handler):
             _learn_chunks(stream, table, place, saver, report)
             with _delayed_interruption(), place.moving():
                 table.learn_rest()
@@ -470,55 +480,32 @@ def _learn_chunks(stream, table, place, saver, report):
         raise no_rows(stream)
 
 
-def _progress(facts, position, stream, table, report):
-    """Return what is saved with the model, as plain data."""
-    if position is None:
-        return {"position": None, "names": facts["names"]}
-    return facts | {
-        "position": position,
-        "n_bad_rows": stream.n_bad_rows,
-        "bad_rows": [tuple(vars(each).values()) for each in stream.bad_rows],
-        "report": report.state(),
-        "table": table.state(),
-    }
-
-
 @contextmanager
-def _termination():
-    """Take the signal to terminate for an interruption: the model is saved."""
+def _handling(signals, handle):
+    """Handle signals by a function in the block."""
     if threading.current_thread() is not threading.main_thread():  # has no signals
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = {each: signal.signal(each, handle) for each in signals}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 @contextmanager
 def _delayed_interruption():
     """Delay the first interruption until all steps have learned the chunk."""
-    if threading.current_thread() is not threading.main_thread():  # has no signals
-        yield
-        return
     is_interrupted = threading.Event()
-    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
-
-    def restore():
-        for each, handler in before.items():
-            signal.signal(each, handler)
 
     def wait(*_):
         is_interrupted.set()
-        restore()
+        for each in SIGNALS:  # another one interrupts at once
+            signal.signal(each, signal.default_int_handler)
 
-    for each in before:
-        signal.signal(each, wait)
-    try:
+    with _handling(SIGNALS, wait):
         yield
-    finally:
-        restore()
     if is_interrupted.is_set():
         raise KeyboardInterrupt
 

@@ -16,9 +16,9 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from .._files import replacing
+from .._validation import last_step
 from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
 from ..tables.inputs import MEASURES
@@ -184,7 +184,10 @@ class _Lines:
         if self.arguments.proba:
             return iter(self.model.predict_proba(X).tolist())
         if has_intervals(self.model):
-            return iter(_with_intervals(self.model, X).tolist())
+            ends = self.model.predict_interval(X)
+            ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)
+            ends = ends.reshape(len(ends), -1)
+            return iter(np.column_stack([self.model.predict(X), ends]).tolist())
         return ([each] for each in self.model.predict(X).tolist())
 
 
@@ -215,16 +218,9 @@ def _values_of(row, reader):
     return {}
 
 
-def _with_intervals(model, X):
-    """Return predictions, lower and upper ends; with several levels, ends of each."""
-    ends = model.predict_interval(X)
-    ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)
-    return np.column_stack([model.predict(X), ends.reshape(len(ends), -1)])
-
-
 def _names_of_ends(model):
-    last = model[-1] if isinstance(model, Pipeline) else model
-    levels = last.confidence_level
+    """Return names of the ends of intervals: with several levels, of each."""
+    levels = last_step(model).confidence_level
     if np.ndim(levels) == 0:
         return ["lower", "upper"]
     return [f"{end}_{level:g}" for level in levels for end in ("lower", "upper")]

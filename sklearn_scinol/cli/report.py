@@ -91,9 +91,14 @@ class Report:
         start, stopped_before = self._start
         working = learning_time() - start - self.seconds_of_reading
         seconds = {"read": self.seconds_of_reading, self.work: working}
-        found = {} if result is None else {"scores": _plain(result["scores"])}
-        if result is not None and result["alarms"] is not None:
-            found["alarms"] = [dict(vars(each)) for each in result["alarms"]]
+        found = {}
+        if result is not None:  # JSON has no NaN
+            scores = result["scores"].items()
+            found["scores"] = {
+                k: float(x) if np.isfinite(x) else None for k, x in scores
+            }
+            if result["alarms"] is not None:
+                found["alarms"] = [dict(vars(each)) for each in result["alarms"]]
         return {
             "rows": self.n_before + self.n_rows,
             "bad_rows": dict(self.reasons.most_common()),
@@ -104,11 +109,6 @@ class Report:
                 name: self.n_rows / max(value, 1e-9) for name, value in seconds.items()
             },
         }
-
-
-def _plain(scores):
-    """Return scores for JSON, which has no NaN."""
-    return {name: float(x) if np.isfinite(x) else None for name, x in scores.items()}
 
 
 def shares_by_column(model):

@@ -123,14 +123,15 @@ class RunningTable(RunningScores):
             self.has_header = True
             lines = [LINE("average", "since", "", "current", "current", "number of")]
             last = "last", "rows", "label", "prediction", "features"
-            lines.append(LINE(_name_of_loss(name), *last))
+            name_of_loss = "wrong labels" if name == "accuracy" else NAMES[name]
+            lines.append(LINE(name_of_loss, *last))
             if "coverage" in values:
                 lines[0] += LINE_OF_INTERVALS("share in", "mean")
                 lines[1] += LINE_OF_INTERVALS("interval", "width")
             for line in lines:
                 print_line(line)
         weight = self.scores[name].weight
-        loss = weight * _loss(name, value)
+        loss = weight * (-value if name.startswith("neg_") else 1 - value)
         since = (loss - self.loss_before) / (weight - self.weight_before)
         average, self.loss_before, self.weight_before = loss / weight, loss, weight
         line = LINE(
@@ -178,15 +179,6 @@ def score_test(learner, chunks, label_time=None):
         answers = learner.predict(_without(X, label_time))
         running.add(y, answers, *sample_weight or [None], learner.classes)
     return running.finish()
-
-
-def _name_of_loss(name):
-    return "wrong labels" if name == "accuracy" else NAMES[name]
-
-
-def _loss(name, value):
-    """Convert a score to a loss."""
-    return -value if name.startswith("neg_") else 1 - value
 
 
 def _shorten(value):
