@@ -76,30 +76,6 @@ def _remedy_for_names(names):
     return f": pass delimiter={delimiters[0]!r}" if delimiters else ""
 
 
-def check_names(expected, names, chosen, known, first, file):
-    """Check that a file has the expected columns, and none that is not known.
-
-    Those that are chosen, or all if that is None, must be there once only.
-    """
-    given = set()
-    for name in names:
-        if name in given and (chosen is None or name in chosen):
-            twice = f"the column {name!r} twice" if name else "columns without a name"
-            message = f"{file} has {twice}: pass columns= with other ones."
-            raise ReadError(message, file)
-        given.add(name)
-    missing = [f"does not have {name!r}" for name in expected if name not in given]
-    new = [f"also has {name!r}" for name in given - (given if known is None else known)]
-    if wrong := [*missing, *sorted(new)]:
-        remedies = ["missing_columns='ignore'"] * bool(missing)
-        remedies += ["new_columns='ignore'"] * bool(new)
-        raise ReadError(
-            f"{file} has other columns than {first}: it {quote(' and '.join(wrong))}: "
-            f"pass {' and '.join(remedies)}, or columns= with those that all have.",
-            file,
-        )
-
-
 def schema_to_read(kinds, roles, column_types, is_inferred, file):
     """Return the schema to read, given types of all columns, if inferred from rows."""
     _check_are_columns(column_types, [*kinds], file, "column_types: ")

@@ -11,8 +11,8 @@ from ..models.weights import MAX_WEIGHT, MIN_WEIGHT
 from ..tables.frames import as_single_array, is_string_type
 from ..tables.kinds import can_be
 from .arrow import pa, pc
-from .columns import LateType, Roles, as_array, as_type, check_names, schema_to_read
-from .errors import parse_errors, quote
+from .columns import LateType, Roles, as_array, as_type, schema_to_read
+from .errors import ReadError, parse_errors, quote
 from .files import folder_keys
 
 #: Kinds of columns whose values may be texts, by the names of types of pyarrow.
@@ -133,24 +133,12 @@ class Tables(ABC):
     #: Whether values are text that has to be parsed.
     is_text: bool
 
-    #: Names of the columns of the first file, and of those to read if not all.
-    found = chosen = None
-
-    #: Options for files that lack a column, or have one that the first has not.
-    missing_columns = new_columns = "error"
-
     @abstractmethod
     def infer_schema(self):
         """Return types of the columns by their names."""
 
     def open(
-        self,
-        target,
-        sample_weight,
-        columns,
-        column_types,
-        missing_columns="error",
-        new_columns=None,
+        self, target, sample_weight, columns, column_types, missing_columns, new_columns
     ):
         """Set what to read, before the first row."""
         self.missing_columns = missing_columns
@@ -190,17 +178,35 @@ class Tables(ABC):
         self.schema_in_file = pa.schema(f for f in self.schema if f.name in in_file)
 
     def check_names(self, file, names):
-        """Check that a file has the columns of the first one, or those to read."""
-        if file == self.files[0]:
+        """Check that a file has the columns of the first one, or those to read.
+
+        These must be there once only.
+        """
+        first, chosen, given = self.files[0], self.chosen, set()
+        if file == first:
             self.found = names
-        expected = self.found
-        if self.chosen is not None:
-            expected = [name for name in expected if name in self.chosen]
-        if self.missing_columns == "ignore":
-            expected = [name for name in expected if name in self.needed]
-        is_open = self.new_columns == "ignore"
-        known = None if is_open else {*self.found}
-        check_names(expected, names, self.chosen, known, self.files[0], file)
+        for name in names:
+            if name in given and (chosen is None or name in chosen):
+                twice = (
+                    f"the column {name!r} twice" if name else "columns without a name"
+                )
+                message = f"{file} has {twice}: pass columns= with other ones."
+                raise ReadError(message, file)
+            given.add(name)
+        needed = chosen if self.missing_columns == "error" else self.needed
+        expected = [name for name in self.found if needed is None or name in needed]
+        missing = [f"does not have {name!r}" for name in expected if name not in given]
+        known = given if self.new_columns == "ignore" else self.found
+        new = [f"also has {name!r}" for name in given.difference(known)]
+        if wrong := [*missing, *sorted(new)]:
+            remedies = ["missing_columns='ignore'"] * bool(missing)
+            remedies += ["new_columns='ignore'"] * bool(new)
+            raise ReadError(
+                f"{file} has other columns than {first}: it "
+                f"{quote(' and '.join(wrong))}: pass {' and '.join(remedies)}, or "
+                "columns= with those that all have.",
+                file,
+            )
 
     def check(self, table, file):
         """Add the columns of folders; return the good rows, and faults of others."""
