@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from .._docstrings import described_as, inherit_descriptions
 from .._hashing import combine
 from .._locks import locks_of
-from .._typing import Labels, TableLike, Transformed, _fit_context
 from ..blocks import Events, LateEvents
 from ..config import current_engine
 from ..engines import get_engine
@@ -216,22 +215,6 @@ class OnlineHistory(TableReader):
         self.values = values
         self.target = target
         self.n_hashed = n_hashed
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @described_as(TableReader.fit)
-    def fit_transform(
-        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
-    ) -> Transformed:
-        """Learn rows and labels in order, and transform each row before it is learned.
-
-        What was learned before is forgotten.
-
-        Returns
-        -------
-        Z : table or array of shape (n_samples, n_features_out)
-            As :meth:`partial_fit_transform` would give.
-        """
-        return self._learn_and_transform(X, self._targets(y, classes), True)
 
     @described_as(TableReader.get_feature_names_out)
     def get_feature_names_out(

@@ -75,6 +75,28 @@ class TableReader(StreamTransformer):
     def _needed_columns(self):
         """Names of the columns that later frames must have."""
 
+    @_fit_context(prefer_skip_nested_validation=True)
+    @described_as(StreamTransformer.fit)
+    def fit_transform(
+        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
+    ) -> Transformed:
+        """Learn rows, and transform them, after forgetting all others.
+
+        Means of targets and histories in a row are of earlier rows only: they never
+        know its own target. All else is as from :meth:`transform` after :meth:`fit`.
+
+        Returns
+        -------
+        Z : table, array or CSR array of shape (n_samples, n_features_out)
+            The transformed rows.
+        """
+        Z = self._learn_and_transform(X, self._targets(y, classes), True)
+        if not isinstance(Z, TableRows):
+            return Z
+        rows = self.transform(X)
+        rows.dense_view = Z.dense_view
+        return rows
+
     @abstractmethod
     def get_feature_names_out(
         self, input_features: object = None
@@ -151,29 +173,6 @@ class TableTransformer(TableReader):
     """
 
     _dense: Any = None
-
-    @_fit_context(prefer_skip_nested_validation=True)
-    @described_as(TableReader.fit)
-    def fit_transform(
-        self, X: TableLike, y: Any = None, *, classes: Labels | None = None
-    ) -> Transformed:
-        """Learn rows, and transform them.
-
-        Means of targets in a row are of earlier rows only: they never know its own
-        target. All else is as from :meth:`transform` after :meth:`fit`.
-
-        Returns
-        -------
-        Z : array or CSR array of shape (n_samples, n_features_out)
-            The transformed rows.
-        """
-        targets = self._targets(y, classes)
-        Z = self._learn_and_transform(X, targets, True)
-        if not isinstance(Z, TableRows):
-            return Z
-        rows = self.transform(X)
-        rows.dense_view = Z.dense_view
-        return rows
 
     def _read(self, X, reset):
         frame = self._open(X)
