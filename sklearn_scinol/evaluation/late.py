@@ -178,8 +178,9 @@ class DelayedEstimator:
         self._store, self._n_rows = _Store(), 0
         self._numbers, self._known = np.empty(0, np.intp), np.empty(0)
         estimator = learner.predictor
-        self._is_exact = hasattr(estimator, "row_by_row") and not learner.transformers
-        if "predict_interval" in learner.methods and not self._is_exact:
+        is_exact = hasattr(estimator, "row_by_row") and not learner.transformers
+        self._process = self._process_rows if is_exact else self._process_chunk
+        if "predict_interval" in learner.methods and not is_exact:
             raise ValueError(
                 "Metrics of intervals with a delay need an OnlinePipeline, not a "
                 "Pipeline."
@@ -269,13 +270,8 @@ class DelayedEstimator:
         rows = [each.with_classes(classes) for each in scored]
         return [(each.y, each.predictions, each.sample_weight) for each in rows]
 
-    def _process(self, chunk, numbers, before):
-        """Predict a chunk, and learn the rows with the given numbers.
-
-        Each of these is learned before a row of the chunk. Returns their blocks.
-        """
-        process = self._process_rows if self._is_exact else self._process_chunk
-        return process(chunk, numbers, before)
+    # Predict a chunk, and learn rows with the given numbers, each before a row of the
+    # chunk. Return their blocks.
 
     def _process_chunk(self, chunk, numbers, before):
         """Predict the whole chunk, then learn."""

@@ -413,10 +413,10 @@ class ProgressiveEstimator:
             "only labels go together with others in one pass."
         )
 
-    def predict_and_learn(self, X, y, sample_weight):
-        """Return predictions made before labels were used, by method; then learn.
+    def follow(self, X, y, sample_weight):
+        """Predict and learn the next rows of a stream.
 
-        None if the estimator could not predict yet.
+        Return what is scored by now, in blocks: labels, predictions by method, weights.
         """
         start = learning_time()
         X = self._learn_features(X)
@@ -436,14 +436,6 @@ class ProgressiveEstimator:
                 predictions = self._predict_transformed(X)
             self.learn_by(self.predictor.partial_fit, X, y, sample_weight)
         self.seconds += learning_time() - start
-        return predictions
-
-    def follow(self, X, y, sample_weight):
-        """Predict and learn the next rows of a stream.
-
-        Return what is scored by now, in blocks: labels, predictions by method, weights.
-        """
-        predictions = self.predict_and_learn(X, y, sample_weight)
         return [] if predictions is None else [(y, predictions, sample_weight)]
 
     def finish(self):

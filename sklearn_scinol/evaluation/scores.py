@@ -276,14 +276,14 @@ class _Rows:
         return self[is_finite.reshape(len(self), -1).all(axis=1)]
 
     def score(self, scorer):
+        """Return the score of the rows that it measures, NaN if there are none."""
         rows = self.measured_by(scorer)
-        return rows._score(scorer) if len(rows) else np.nan
-
-    def _score(self, scorer):
-        y, predictions, classes = self.y, self.predictions, self.classes
+        if not len(rows):
+            return np.nan
+        y, predictions, classes = rows.y, rows.predictions, rows.classes
         if classes is None:
             stand_in = _RegressorPredictions(predictions)
-        elif self.are_multilabel:
+        elif rows.are_multilabel:
             scorer = _of_labels(scorer)
             # Given as two classes of each label: scikit-learn takes an array of two
             # labels for two classes.
@@ -292,13 +292,13 @@ class _Rows:
             if "predict" not in accepted_methods(scorer):
                 if classes.size == 1:  # which metrics do not take
                     y, classes = np.zeros(y.shape, dtype=int), np.arange(2)
-                    rows = _Rows(y, predictions, self.sample_weight, classes[:1])
+                    rows = _Rows(y, predictions, rows.sample_weight, classes[:1])
                     predictions = rows.with_classes(classes).predictions
                 scorer = _with_classes(scorer, classes)
             stand_in = _ClassifierPredictions(predictions, classes)
         # Not all metrics take weights: weights of 1 are not passed on.
-        weighted = np.any(self.sample_weight != 1)
-        sample_weight = {"sample_weight": self.sample_weight} if weighted else {}
+        weighted = np.any(rows.sample_weight != 1)
+        sample_weight = {"sample_weight": rows.sample_weight} if weighted else {}
         return scorer(stand_in, None, y, **sample_weight)
 
 
@@ -357,18 +357,16 @@ class _LabelScore:
         self.classes = None
 
     def add(self, rows):
-        if self.classes is None or self.classes.size < rows.classes.size:
-            self._grow(rows.classes)
+        classes = rows.classes
+        if self.classes is None or self.classes.size < classes.size:
+            confusion = np.zeros((classes.size, classes.size))
+            if self.classes is not None:
+                places = np.searchsorted(classes, self.classes)
+                confusion[np.ix_(places, places)] = self.confusion
+            self.classes, self.confusion = classes, confusion
         labels = rows.y, rows.predictions["predict"]
         cells = tuple(np.searchsorted(self.classes, each) for each in labels)
         np.add.at(self.confusion, cells, rows.sample_weight)
-
-    def _grow(self, classes):
-        confusion = np.zeros((classes.size, classes.size))
-        if self.classes is not None:
-            places = np.searchsorted(classes, self.classes)
-            confusion[np.ix_(places, places)] = self.confusion
-        self.classes, self.confusion = classes, confusion
 
     @property
     def weight(self):
