@@ -62,9 +62,6 @@ class OnlineScaler(OneToOneFeatureMixin, FeatureTransformer):
     def _new_state(self, n_features):
         return StandardTransform(n_features)
 
-    def _state_alike(self):
-        return StandardTransform(self.n_features_in_)
-
     def _encode(self, engine, rows, learns):
         if learns:
             return self._state.learn(engine, rows)

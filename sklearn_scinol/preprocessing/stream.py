@@ -279,7 +279,7 @@ class StreamTransformer(
         return learn(self, X, encode_as_asked, reset, targets)
 
     @learns
-    def _learn_rows(self, X, learn, reset, targets):
+    def _learn_rows(self, X, learn, reset, targets, are_new=True):
         with rollback_on_error(self) as rollbacks:
             self._settle_parameters(begins=reset)
             rows = self._read(X, reset)
@@ -291,17 +291,12 @@ class StreamTransformer(
             else:
                 rollbacks.append(checkpoint(self))
             result = learn(get_engine(current_engine()), rows)
-            self.n_samples_seen_ += len(rows)
+            self.n_samples_seen_ += are_new * len(rows)
             return result
 
-    @learns
     def _learn_late(self, X, targets):
         """Learn the targets of rows that were observed before."""
-        with rollback_on_error(self) as rollbacks:
-            self._settle_parameters(begins=False)
-            rows = self._read(X, reset=False).with_targets(targets)
-            rollbacks.append(checkpoint(self))
-            self._learn_targets(get_engine(current_engine()), rows)
+        self._learn_rows(X, self._learn_targets, False, targets, are_new=False)
 
     def _follow(self, X, late, targets, is_label):
         """Transform and observe rows; learn targets of others, `late`, in between.
@@ -410,9 +405,9 @@ class FeatureTransformer(StreamTransformer):
     def _new_state(self, n_features):
         """Return the state before the first row, by the parameters."""
 
-    @abstractmethod
     def _state_alike(self):
         """Return a new state that has the structure of a valid one."""
+        return self._new_state(self.n_features_in_)
 
     def _read(self, X, reset):
         check_has_values(X=X)
