@@ -99,7 +99,7 @@ class ColumnGroup(Part):
         before = sum(widths[:block])
         if self.places is not None:
             return self.places + before
-        return _evenly_spaced(self.start + n * before, n, widths[block])
+        return self.start + n * before + widths[block] * np.arange(n)
 
     def code_columns(self):
         """Return the columns for codes, in the order of their names."""
@@ -184,12 +184,6 @@ class ColumnGroup(Part):
     def newly_hashed(self, engine, other):
         """Yield keys and names of values without slots, unlike in a merged group."""
         return ()
-
-
-@lru_cache(maxsize=1024)
-def _evenly_spaced(start, n, step):
-    """Return evenly spaced numbers as a read-only array."""
-    return start + step * np.arange(n)
 
 
 @lru_cache(maxsize=1024)
