@@ -24,24 +24,12 @@ from ..tables.encoding import Encoding
 from ..tables.frames import all_missing, is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
 from ..tables.row_encoder import row_encoder
-from ..transforms.bins import N_QUANTILES, N_SAMPLES
+from ..transforms.bins import N_SAMPLES
 from ..views import TableRows
 from .stream import StreamTransformer
 
 # Maximum number of columns of a table, in models from files.
 MAX_COLUMNS = 2**24
-
-# Parameters of subclasses that lack them.
-DEFAULTS = {
-    "kinds": None,
-    "interactions": None,
-    "n_named": 1,
-    "n_quantiles": N_QUANTILES,
-    "missing_columns": "error",
-    "new_columns": "error",
-    "sparse_output": False,
-    "smooth": SMOOTH,
-}
 
 
 class RowsOfTable:
@@ -69,6 +57,10 @@ class TableReader(StreamTransformer):
     """
 
     _reads = "tables"
+
+    # Parameters that some subclasses have.
+    missing_columns: Any = "error"
+    new_columns: Any = "error"
 
     @property
     @abstractmethod
@@ -119,10 +111,6 @@ class TableReader(StreamTransformer):
             return classes
         return None if y is None else Targets(y, classes)
 
-    def _option(self, name):
-        """Return a parameter, or what stands for it."""
-        return self._as_learned(name) if hasattr(self, name) else DEFAULTS[name]
-
     def _open(self, X):
         """Open a table that has rows."""
         check_has_values(X=X)
@@ -146,9 +134,9 @@ class TableReader(StreamTransformer):
         known = list(self.feature_names_in_) if has_names else known
         given = {*frame.names}
         new, missing = [], []
-        if self._option("new_columns") == "error":
+        if self._as_learned("new_columns") == "error":
             new = sorted(given - {*known})
-        if self._option("missing_columns") == "error":
+        if self._as_learned("missing_columns") == "error":
             missing = [name for name in self._needed_columns if name not in given]
         if not new and (has_dicts or not missing):
             return
@@ -169,9 +157,10 @@ class TableReader(StreamTransformer):
 class TableTransformer(TableReader):
     """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
-    For those that a subclass does not have, `DEFAULTS` stand.
+    Classes that lack some have attributes instead.
     """
 
+    smooth = SMOOTH
     _dense: Any = None
 
     def _read(self, X, reset):
@@ -198,7 +187,7 @@ class TableTransformer(TableReader):
         return _Rows(columns, frame.n_rows, new_kinds)
 
     def _find_kinds(self, frame):
-        declared, names = self._option("kinds") or {}, {*frame.names}
+        declared, names = self.kinds or {}, {*frame.names}
         if unknown := [name for name in declared if name not in names]:
             raise ValueError(f"kinds has unknown columns: {unknown}.")
         for name, kind in declared.items():
@@ -218,7 +207,7 @@ class TableTransformer(TableReader):
 
     def _check_interactions(self, kinds):
         """Check that columns of these kinds can be combined."""
-        for names in self._option("interactions") or ():
+        for names in self._as_learned("interactions") or ():
             if not isinstance(names, list | tuple) or len({*names}) < 2:
                 raise ValueError(
                     "interactions must be tuples of two or more different names of "
@@ -232,27 +221,22 @@ class TableTransformer(TableReader):
                     )
 
     def _start(self, rows):
-        interactions = [tuple(names) for names in self._option("interactions") or ()]
-        sparse_output = self._option("sparse_output")
+        interactions = [tuple(names) for names in self.interactions or ()]
+        sparse_output = self.sparse_output
         self._encoding = Encoding(
             self.kinds_,
             interactions,
             n_hashed=self.n_hashed if sparse_output else 1,
-            n_named=self._option("n_named"),
+            n_named=self.n_named,
             n_samples=N_SAMPLES,
-            n_quantiles=self._option("n_quantiles"),
+            n_quantiles=self.n_quantiles,
         )
         self._dense = None
         targets = getattr(rows, "targets", None)
         if not sparse_output or (sparse_output == "auto" and targets):
             known = targets.columns() if targets else (None, 0)
-            self._dense = DenseView(
-                self._first_kinds,
-                interactions,
-                *known,
-                self.n_hashed,
-                self._option("smooth"),
-            )
+            kinds, sizes = self._first_kinds, (*known, self.n_hashed)
+            self._dense = DenseView(kinds, interactions, *sizes, self.smooth)
 
     def _encoding_of(self, rows):
         """Return the encoding, with kinds that these rows are the first to tell."""
@@ -275,7 +259,7 @@ class TableTransformer(TableReader):
             dense = self._dense.encode(
                 engine, encoding, stacked, groups, combined, targets, learns
             )
-        if not self._option("sparse_output"):
+        if not self._as_learned("sparse_output"):
             return dense
         arrays = encoding.join_groups(engine, groups, combined, n, learns)
         shape = n, encoding.n_columns
@@ -297,26 +281,22 @@ class TableTransformer(TableReader):
     def _follow(self, X, late, targets, is_label):
         late_columns = self._encoding.late
         has_begun = self._dense is None or {*self._dense.begun} == {*late_columns}
-        if not has_begun or self._option("interactions"):
+        if not has_begun or self._as_learned("interactions"):
             # The keys of a row may change in between.
             return super()._follow(X, late, targets, is_label)
 
         def encode(engine, rows):
-            rows.targets = self._late_targets(engine, late, targets, is_label)
+            rows.targets = None
+            if self._dense is not None:
+                known, of_late = self._encoding, self._read(late, reset=False)
+                stacked = known.stack(of_late.columns)
+                groups = known.encode_groups(engine, stacked, learns=False)
+                valid = of_late.with_targets(targets).targets
+                of_rows = stacked, groups, valid, is_label
+                rows.targets = self._dense.late_targets(engine, known, *of_rows)
             return self._encode(engine, rows, learns=True)
 
         return self._learn_and_transform(X, None, False, encode)
-
-    def _late_targets(self, engine, late, targets, is_label):
-        """Return :class:`LateTargets` of rows, or None if no targets are learned."""
-        if self._dense is None:
-            return None
-        late = self._read(late, reset=False).with_targets(targets)
-        stacked = self._encoding.stack(late.columns)
-        groups = self._encoding.encode_groups(engine, stacked, learns=False)
-        return self._dense.late_targets(
-            engine, self._encoding, stacked, groups, late.targets, is_label
-        )
 
     def _learn_label(self, x, rollbacks, targets):
         if self._dense is None:
@@ -365,11 +345,9 @@ class TableTransformer(TableReader):
     def _read_row(self, x, learns):
         """Return the encoder of rows, and what it reads of a dict; else None."""
         names = getattr(self, "feature_names_in_", None)
-        if (
-            not isinstance(x, dict)
-            or names is None
-            or not self._option("sparse_output")
-        ):
+        if not (isinstance(x, dict) and self._as_learned("sparse_output")):
+            return None, None
+        if names is None:
             return None, None
         engine = get_engine(current_engine())
         encoder = row_encoder(self._encoding, engine, names)
@@ -417,7 +395,7 @@ class TableTransformer(TableReader):
         encoding.merge(engine, shards.map(encoding_of))
         if self._dense is not None:
             self._dense = DenseView.merged(shards.map(lambda each: each._dense))
-        if not self._option("sparse_output"):
+        if not self._as_learned("sparse_output"):
             return [None for _ in sources]  # dense columns stay where they are
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
@@ -440,7 +418,8 @@ class TableTransformer(TableReader):
         has_kinds = self._encoding.first_kinds == self._first_kinds
         yield "the encoding has the kinds of the columns", has_kinds
         if self._dense is None:
-            yield "dense rows have a dense view", bool(self._option("sparse_output"))
+            is_sparse = bool(self._as_learned("sparse_output"))
+            yield "dense rows have a dense view", is_sparse
         else:
             has_kinds = self._dense.kinds == self._first_kinds
             yield "the dense view has the kinds of the columns", has_kinds

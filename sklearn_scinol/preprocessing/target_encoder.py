@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import described_as, inherit_descriptions
+from ..transforms.bins import N_QUANTILES
 from .tabular import TableTransformer
 
 
@@ -97,6 +98,9 @@ class OnlineTargetEncoder(TableTransformer):
 
     # How it is done.
 
+    kinds = interactions = None
+    n_named, n_quantiles, sparse_output = 1, N_QUANTILES, False
+
     def _wants_targets(self, last):
         return True
 
@@ -108,10 +112,10 @@ class OnlineTargetEncoder(TableTransformer):
             )
         return super()._targets(y, classes)
 
-    def _learn_rows(self, X, learn, reset, targets):
+    def _learn_rows(self, X, learn, reset, targets, **keywords):
         if reset and targets is None:  # what kind of means there are
             check_is_fitted(self)
-        return super()._learn_rows(X, learn, reset, targets)
+        return super()._learn_rows(X, learn, reset, targets, **keywords)
 
     def _find_kinds(self, frame):
         return dict.fromkeys(frame.names, "category")
