@@ -72,29 +72,26 @@ class Levels(Part):
 
     def make_groups(self, n_groups):
         """Make room for groups that are given."""
-        more = n_groups - self.n_groups
-        if more > 0:
-            grown = {
-                name: np.pad(getattr(self.ends, name), [(0, more), (0, 0)])
-                for name in ("correction", "largest", "weights")
-            }
-            self.ends = self.ends._replace(**grown)
-            self.sums = np.pad(self.sums, [(0, more), (0, 0), (0, 0)])
+        if n_groups > self.n_groups:
+            self._place_groups(np.arange(self.n_groups), n_groups)
 
     def with_groups(self, places, n_groups):
         """Return a copy whose groups are at places among others that have no rows."""
         placed = copy(self)
-        placed.ends = self.ends._replace(
-            correction=np.zeros((n_groups, len(self.ends.level))),
-            largest=np.zeros((n_groups, len(self.ends.level))),
-            weights=np.zeros((n_groups, 3)),
-        )
-        placed.sums = np.zeros((n_groups, *self.sums.shape[1:]))
-        pairs = zip(placed.ends, self.ends, strict=True)
-        for new, old in [*pairs, (placed.sums, self.sums)]:
-            if new is not old:
-                new[places] = old[: len(places)]
+        placed._place_groups(places, n_groups)
         return placed
+
+    def _place_groups(self, places, n_groups):
+        """Move the groups to places among others that have no rows."""
+
+        def moved(values):
+            of_all = np.zeros((n_groups, *values.shape[1:]))
+            of_all[places] = values[: len(places)]
+            return of_all
+
+        names = "correction", "largest", "weights"
+        of_ends = {name: moved(getattr(self.ends, name)) for name in names}
+        self.ends, self.sums = self.ends._replace(**of_ends), moved(self.sums)
 
     def _learn_groups(self, engine, groups, values, weights, served):
         """Return the groups of rows: those given, or served, or by thirds of values."""
@@ -158,19 +155,12 @@ class Levels(Part):
     @property
     def bound(self):
         """Bound on the deviation of the coverage so far, for each level."""
-        total = self.total_weights.sum()
-        if total == 0.0:
-            return np.ones(self.n_levels)
-        return self._deviations().sum(axis=0) / total
+        return _quotients(self._deviations().sum(axis=0), self.total_weights.sum())
 
     @property
     def bound_of_groups(self):
         """Bounds on the deviations of the coverage of groups: (n_groups, n_levels)."""
-        total = self.total_weights[:, np.newaxis]
-        deviations = self._deviations()
-        return np.divide(
-            deviations, total, where=total > 0.0, out=np.ones(deviations.shape)
-        )
+        return _quotients(self._deviations(), self.total_weights[:, np.newaxis])
 
     def _deviations(self):
         """Bounds on the weights that are covered more or less than the levels say.
@@ -262,6 +252,12 @@ def _by_thirds(standardised):
     thirds = (standardised > -THIRD).astype(np.intp) + (standardised > THIRD)
     places = 3 ** np.arange(standardised.shape[1])
     return np.add.reduce(places * thirds, axis=1)
+
+
+def _quotients(deviations, total):
+    """Divide deviations by weights of rows; 1 where there are none."""
+    ones = np.ones(deviations.shape)
+    return np.divide(deviations, total, where=total > 0.0, out=ones)
 
 
 def _shares(weights):
