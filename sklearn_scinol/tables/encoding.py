@@ -23,7 +23,7 @@ from .inputs import (
     rows_of_new,
 )
 from .kinds import KINDS
-from .row_encoder import forget_row_encoder
+from .row_encoder import ENCODERS
 from .strings import Strings, unique
 
 # Maximum number of columns for the values of a column, which dates have.
@@ -419,7 +419,7 @@ class Encoding(Part):
             yield "combined columns exist", first[0].keys() >= {*together}
 
     def _undo(self, X):
-        return partial(forget_row_encoder, self)
+        return partial(ENCODERS.pop, self, None)
 
 
 def _hstack(blocks, n_rows, dtype):

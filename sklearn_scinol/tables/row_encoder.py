@@ -27,7 +27,7 @@ MAX_TEXTS = 2**14
 MAX_LENGTH = 100
 
 # By encodings. They are no attributes of these, for they are neither copied nor saved.
-_ENCODERS: WeakKeyDictionary = WeakKeyDictionary()
+ENCODERS: WeakKeyDictionary = WeakKeyDictionary()
 
 
 def row_encoder(encoding, engine, names):
@@ -35,20 +35,15 @@ def row_encoder(encoding, engine, names):
 
     It takes rows with columns of these `names`.
     """
-    found = _ENCODERS.get(encoding)
+    found = ENCODERS.get(encoding)
     if found is not None and found[0] is engine:
         return found[1]
     is_plain = all(type(group) in PARTS for group in encoding.groups)
     encoder = None
     if is_plain and not encoding.interactions:
         encoder = RowEncoder(encoding, engine, names)
-    _ENCODERS[encoding] = engine, encoder
+    ENCODERS[encoding] = engine, encoder
     return encoder
-
-
-def forget_row_encoder(encoding):
-    """Drop the :class:`RowEncoder` of an encoding whose state is restored."""
-    _ENCODERS.pop(encoding, None)
 
 
 class NeedsChunk(Exception):
