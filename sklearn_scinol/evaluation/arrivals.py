@@ -123,19 +123,15 @@ class Arrivals:
 
     def _checked_delay(self):
         """Return the delay in the unit of the times."""
-        if self._kind == "date" and not isinstance(self.delay, timedelta):
+        delay, wanted = self.delay, "a number in the same unit"
+        if self._kind == "date":
+            wanted = "a time such as '2d'"
+        is_time = isinstance(delay, timedelta)
+        if self._kind is not None and is_time != (self._kind == "date"):
             raise ValueError(
-                "Times are dates: delay must be a time such as '2d', got "
-                f"{self.delay!r}."
+                f"Times are {self._kind}s: delay must be {wanted}, got {delay!r}."
             )
-        if self._kind == "number" and isinstance(self.delay, timedelta):
-            raise ValueError(
-                "Times are numbers: delay must be a number in the same unit, got "
-                f"{self.delay!r}."
-            )
-        if isinstance(self.delay, timedelta):
-            return self.delay / timedelta(microseconds=1)
-        return self.delay
+        return delay / timedelta(microseconds=1) if is_time else delay
 
 
 def _as_delay(delay):
