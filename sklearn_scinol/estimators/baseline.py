@@ -176,7 +176,7 @@ class _Baseline(Additive, KernelMethods):
         if is_value(name):
             self._check_given_learner()
         has = traits(learner)
-        if self.radius is not None and not has.in_ball:
+        if self.radius is not None and (is_value(name) or not has.in_ball):
             raise ValueError(f"radius must be None with algorithm={name!r}.")
         if self._has_kernel and not has.takes_kernels:
             raise ValueError(
@@ -210,11 +210,6 @@ class _Baseline(Additive, KernelMethods):
             raise ValueError(
                 f"algorithm={self.algorithm!r} is not supported: it is the algorithm "
                 "of OnlineNewtonClassifier and OnlineNewtonRegressor."
-            )
-        if self.radius is not None:
-            raise ValueError(
-                f"radius must be None with algorithm={self.algorithm!r}, whose "
-                "hyperparameters are its own."
             )
         needs = getattr(learner, "loss_methods", ())
         check_declared(f"loss for {learner.__name__}", type(self._make_loss()), needs)

@@ -70,20 +70,12 @@ class KernelMethods:
     def _make_model(self, X, *arguments, **keywords):
         if not self._has_kernel:
             return super()._make_model(X, *arguments, **keywords)
-        if self.center not in ("auto", False):
-            raise ValueError(
-                "Cannot center rows in the space of a kernel: pass `center=False` "
-                "instead, or `kernel='linear'`."
-            )
-        for parameter in ("scale", "standardize_target", "additive"):
-            if getattr(self, parameter, False) not in ("auto", False):
+        for name in ("center", "scale", "standardize_target", "additive", "clip_ratio"):
+            if getattr(self, name, None) not in ("auto", False, None):
+                off = None if name == "clip_ratio" else False
                 raise ValueError(
-                    f"{parameter} must be False with a kernel other than 'linear'."
+                    f"{name} must be {off} with a kernel other than 'linear'."
                 )
-        if self.clip_ratio is not None:
-            raise ValueError(
-                "clip_ratio must be None with a kernel other than 'linear'."
-            )
         if self.kernel == "precomputed" and self.max_support is not None:
             raise ValueError(
                 "max_support must be None with kernel='precomputed', of which all of "

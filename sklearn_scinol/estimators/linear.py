@@ -57,21 +57,24 @@ class bounds_regret(Generic[Parameters, Bound]):
             estimator._model.bounds_regret if is_fitted else estimator._bounds_regret
         )
         if not has_bound:
-            raise AttributeError(
-                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
-                "since no bound is known for its algorithm."
-            )
+            raise no_bound(estimator, "since no bound is known for its algorithm")
         check_learned_in_order(estimator)
         if changes := _changing_parameters(estimator):
             off = {"random_features": None}
             instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
             verb = "fit with" if is_fitted else "pass"
-            raise AttributeError(
-                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
+            raise no_bound(
+                estimator,
                 "which holds for rows and targets that are learned as they are: "
-                f"{verb} {instead}."
+                f"{verb} {instead}",
             )
         return MethodType(self.method, estimator)
+
+
+def no_bound(estimator, reason):
+    """Return the error of an estimator that has no regret bound, for a reason."""
+    name = type(estimator).__name__
+    return AttributeError(f"This {name!r} has no attribute 'regret_bound', {reason}.")
 
 
 def check_learned_in_order(estimator, model=None):
@@ -88,10 +91,7 @@ def check_learned_in_order(estimator, model=None):
     }
     for reason, is_true in reasons.items():
         if is_true:
-            raise AttributeError(
-                f"This {type(estimator).__name__!r} has no attribute 'regret_bound', "
-                f"which {reason}."
-            )
+            raise no_bound(estimator, f"which {reason}")
 
 
 def _changing_parameters(estimator):

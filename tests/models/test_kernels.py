@@ -825,7 +825,7 @@ def assert_refused(estimator, X, words):
 @estimators
 @pytest.mark.parametrize("kernel", ["rbf", "precomputed", multiquadric])
 def test_centring(estimator, kernel, engine):
-    words = "Cannot center rows in the space of a kernel: pass `center=False`"
+    words = "center must be False with a kernel other than 'linear'"
     assert_refused(estimator(kernel=kernel, center=True), ROWS, words)
     uncentred = estimator(kernel=kernel, center=False).partial_fit
     automatic = estimator(kernel=kernel, center="auto").partial_fit
