@@ -12,31 +12,24 @@ from sklearn.base import clone
 
 from ..compiling import UNSAVED, compile_estimator
 from ..config import config_context
-from .common import (
-    FILES_HELP,
-    add_reading,
-    encoder_of,
-    open_standard_input,
-    print_line,
-    read_first,
-)
+from . import common
 from .learn import add_columns, add_estimator, check_options, open_learning
 
 
 def add_arguments(parser):
     """Add the arguments of the command."""
-    parser.add_argument("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    parser.add_argument("files", nargs="+", metavar="FILE", help=common.FILES_HELP)
     add_columns(parser)
     add_estimator(parser, parser.add_argument_group("model"))
-    add_reading(parser)
+    common.add_reading(parser)
 
 
 def run(arguments):
     """Compile by the first chunk, and print how long it took."""
     check_options(arguments)
-    open_standard_input(arguments)
+    common.open_standard_input(arguments)
     model, classes, stream, *_ = open_learning(arguments)
-    X, y, *_ = read_first(stream)
+    X, y, *_ = common.read_first(stream)
     _set_kinds(model, X)
     start = perf_counter()
     with warnings.catch_warnings():
@@ -47,14 +40,16 @@ def run(arguments):
             raise OSError(str(warning)) from None
     seconds = f"{perf_counter() - start:.1f} s"
     if has_compiled:
-        print_line(f"Compiled in {seconds}.")
+        common.print_line(f"Compiled in {seconds}.")
     else:
-        print_line(f"Nothing to compile: all was in the cache, checked in {seconds}.")
+        common.print_line(
+            f"Nothing to compile: all was in the cache, checked in {seconds}."
+        )
 
 
 def _set_kinds(model, X):
     """Set the kinds of columns to those of the chunk; a few rows may show others."""
-    if (encoder := encoder_of(model)) is None:
+    if (encoder := common.encoder_of(model)) is None:
         return
     fitted = encoder
     if not hasattr(encoder, "kinds_"):

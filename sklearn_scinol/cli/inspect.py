@@ -14,15 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from .._files import replacing
 from .._optional import import_optional
-from .common import (
-    add_output,
-    check_not_read,
-    csv_cells,
-    encoder_of,
-    load_model,
-    positive_int,
-    print_line,
-)
+from . import common
 
 #: Plurals of kinds.
 PLURALS = {
@@ -41,7 +33,7 @@ def add_arguments(parser):
     parser.add_argument("model", metavar="MODEL", help="model that was saved")
     parser.add_argument(
         "--top",
-        type=positive_int,
+        type=common.positive_int,
         default=20,
         metavar="N",
         help="number of terms to show (default: %(default)s)",
@@ -58,18 +50,18 @@ def add_arguments(parser):
         help="class to draw the terms of, if there are more than two (default: the "
         "first)",
     )
-    add_output(parser, "write all terms that are not 0 as CSV")
+    common.add_output(parser, "write all terms that are not 0 as CSV")
 
 
 def run(arguments):
     """Print facts about the model, and its terms."""
-    check_not_read(arguments.output, [arguments.model])
-    check_not_read(arguments.plot, [arguments.model])
+    common.check_not_read(arguments.output, [arguments.model])
+    common.check_not_read(arguments.plot, [arguments.model])
     if arguments.plot_class is not None and arguments.plot is None:
         arguments.error("--plot-class needs --plot")
-    model = load_model(arguments.model)
+    model = common.load_model(arguments.model)
     for name, value in _facts(model):
-        print_line(f"{name:12}{value}")
+        common.print_line(f"{name:12}{value}")
     model = getattr(model, "_explained", model)
     if arguments.plot:
         _plot(model, arguments.plot, arguments.plot_class)
@@ -79,16 +71,16 @@ def run(arguments):
         message = f"There are no terms to show: {error}"
         if arguments.output:
             raise ValueError(message) from None
-        print_line()
-        print_line(message)
+        common.print_line()
+        common.print_line(message)
         return
     for label, intercept, names, coef in outputs:
         of_output = "" if label is None else f" of {label}"
-        print_line()
-        print_line(f"The largest of {len(coef):,} terms{of_output}:")
-        print_line(f"{intercept:>+14.5g}  (intercept)")
+        common.print_line()
+        common.print_line(f"The largest of {len(coef):,} terms{of_output}:")
+        common.print_line(f"{intercept:>+14.5g}  (intercept)")
         for name, value in list(zip(names, coef, strict=True))[: arguments.top]:
-            print_line(f"{value:>+14.5g}  {name}")
+            common.print_line(f"{value:>+14.5g}  {name}")
     if arguments.output:
         _write(outputs, arguments.output, arguments.escape_formulas)
 
@@ -104,7 +96,7 @@ def _facts(model):
         yield "loss", f"{loss:.6g}, {loss / n_rows:.6g} a row, before each was learned"
     if is_classifier(model):
         yield "classes", ", ".join(map(str, model.classes_))
-    if encoder := encoder_of(model):
+    if encoder := common.encoder_of(model):
         for kind, plural in PLURALS.items():
             names = [name for name, each in encoder.kinds_.items() if each == kind]
             if names:
@@ -122,7 +114,7 @@ def _terms(model):
         final, names = model, _check_feature_names_in(model)
     final = getattr(final, "_explained", final)
     coefs = np.atleast_2d(final.coef_)
-    if (encoder := encoder_of(model)) and encoder.sparse_output:
+    if (encoder := common.encoder_of(model)) and encoder.sparse_output:
         coefs[:, encoder._encoding.retired_columns()] = 0.0
     intercepts = np.broadcast_to(final.intercept_, len(coefs))
     labels = range(len(coefs)) if len(coefs) > 1 else [None]
@@ -166,7 +158,7 @@ def _output_of_class(model, label):
 
 
 def _write(outputs, path, is_escaped):
-    cell = csv_cells(is_escaped)
+    cell = common.csv_cells(is_escaped)
     with replacing(path, "x", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["output", "term", "coefficient"])

@@ -43,26 +43,7 @@ from ..streams.errors import one_line, quote
 from ..streams.files import find_files
 from ..streams.rows import Position
 from ..tables.kinds import KINDS
-from .common import (
-    FILES_HELP,
-    STDIN,
-    add_reading,
-    check_can_save,
-    check_not_read,
-    columns_to_ignore,
-    has_intervals,
-    in_options,
-    known_columns,
-    load_model,
-    no_rows,
-    open_standard_input,
-    open_stream,
-    pair,
-    positive_int,
-    print_line,
-    probability,
-    read_first,
-)
+from . import common, saving
 from .report import (
     REPORT_HELP,
     Report,
@@ -70,16 +51,6 @@ from .report import (
     print_report,
     shares_by_column,
     write_report,
-)
-from .saving import (
-    Saver,
-    how_to_go_on,
-    interval,
-    load_progress,
-    roles_of,
-    size_of,
-    start_at,
-    valid,
 )
 from .scores import RunningTable, score_test
 
@@ -110,7 +81,7 @@ DATE = re.compile(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}\b.*")
 def add_arguments(parser):
     """Add the arguments of the command."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add("files", nargs="+", metavar="FILE", help=common.FILES_HELP)
     add_columns(parser)
     add(
         "--test-file",
@@ -122,7 +93,7 @@ def add_arguments(parser):
     )
     add(
         "--alarms",
-        type=probability,
+        type=common.probability,
         nargs="?",
         const=LossMonitor().false_alarm,
         metavar="RATE",
@@ -148,7 +119,7 @@ def add_arguments(parser):
     group.add_argument("--model", metavar="FILE", help="where to save the model")
     group.add_argument(
         "--save-every",
-        type=interval,
+        type=saving.interval,
         metavar="TIME",
         help="save while it learns, between chunks: every 30s, 5m or 1h, or every so "
         "many rows",
@@ -160,7 +131,7 @@ def add_arguments(parser):
         help="with --resume: learn all rows of the files, also if the model was saved "
         "within them",
     )
-    add_reading(parser)
+    common.add_reading(parser)
 
 
 def add_columns(parser):
@@ -239,13 +210,13 @@ def add_estimator(parser, group):
         ),
         add(
             "--n-hashed",
-            type=positive_int,
+            type=common.positive_int,
             metavar="N",
             help="columns that rare categories and words share (default: 262144)",
         ),
         add(
             "--confidence-level",
-            type=probability,
+            type=common.probability,
             metavar="SHARE",
             help="learn prediction intervals that contain this share of the targets, "
             "such as 0.9; in regression",
@@ -269,7 +240,7 @@ def _delay(text):
 
 
 def _kind(text):
-    name, kind = pair(text)
+    name, kind = common.pair(text)
     if kind not in (kinds := (*KINDS, "drop")):
         raise ArgumentTypeError(f"expected one of {kinds} for {name!r}, got {kind!r}")
     return name, kind
@@ -298,14 +269,14 @@ def run(arguments):
         arguments.error("--save-every needs --model")
     if arguments.from_start and not arguments.resume:
         arguments.error("--from-start needs --resume")
-    open_standard_input(arguments)
+    common.open_standard_input(arguments)
     files = find_files([*arguments.paths, *arguments.test_file])
     check_report(arguments.report, files)
     if arguments.model:
-        check_can_save(arguments.model)
-        check_not_read(arguments.model, files)
+        common.check_can_save(arguments.model)
+        common.check_not_read(arguments.model, files)
     arrivals = _arrivals(arguments)
-    learning = open_learning(arguments, roles_of(arguments, arrivals))
+    learning = open_learning(arguments, saving.roles_of(arguments, arrivals))
     learner = ProgressiveEstimator(
         learning.model, _metrics(learning.model), learning.classes
     )
@@ -320,13 +291,13 @@ def run(arguments):
 def _test(arguments, learning, learner):
     """Score the model on rows that it does not learn; print and return the report."""
     model, facts = learning.model, learning.facts
-    known = known_columns(model, arguments.target)
+    known = common.known_columns(model, arguments.target)
     stream = _open(arguments, model, arguments.test_file, known, facts)
     report = Report("predicted")
     chunks = (chunk.rows for chunk in report.chunks(stream) if chunk.rows is not None)
     result = score_test(learner, chunks, arguments.label_time)
-    print_line()
-    print_line(f"{', '.join(arguments.test_file)}, not learned:")
+    common.print_line()
+    common.print_line(f"{', '.join(arguments.test_file)}, not learned:")
     return print_report(report.finish(result=result), int(result["n_samples"][-1]))
 
 
@@ -338,7 +309,7 @@ def _arrivals(arguments):
     try:
         return Arrivals(*times)
     except (TypeError, ValueError) as error:
-        arguments.error(in_options(str(error)))
+        arguments.error(common.in_options(str(error)))
 
 
 class Learning(NamedTuple):
@@ -356,11 +327,11 @@ def open_learning(arguments, roles=None):
     classes, progress = None, {"position": None}
     if arguments.resume:
         if roles is None:
-            model = load_model(arguments.resume)
+            model = common.load_model(arguments.resume)
         else:
-            model, progress = load_progress(arguments, roles)
-        known = known_columns(model, arguments.target)
-        if progress["position"] is not None and STDIN not in progress["files"]:
+            model, progress = saving.load_progress(arguments, roles)
+        known = common.known_columns(model, arguments.target)
+        if progress["position"] is not None and common.STDIN not in progress["files"]:
             known = progress["known"]  # as the first rows were read
     else:
         known = {"columns": arguments.columns, "kinds": dict(arguments.kinds or ())}
@@ -379,13 +350,13 @@ def _open(arguments, model, files, known, progress):
     if label_time and columns is not None:
         columns = [*columns, label_time]
     names = progress.get("names") if arguments.resume else []
-    return open_stream(
+    return common.open_stream(
         arguments,
         files,
         **known | {"columns": columns},
         target=arguments.target,
         sample_weight=arguments.weight,
-        **columns_to_ignore(arguments, model, names),
+        **common.columns_to_ignore(arguments, model, names),
     )
 
 
@@ -395,13 +366,13 @@ def _learn(arguments, learning, table):
     place = _Place(progress["position"])
     found = find_files(arguments.paths)
     files = [*map(os.fspath, found)]
-    facts = learning.facts | {"files": files, "sizes": [*map(size_of, found)]}
+    facts = learning.facts | {"files": files, "sizes": [*map(saving.size_of, found)]}
     report = Report("learned")
     if place.position is not None:
-        with valid(arguments.resume):
+        with saving.valid(arguments.resume):
             report = Report("learned", *progress["report"])
             table.restore(progress["table"])
-            start_at(stream, progress)
+            saving.start_at(stream, progress)
 
     def describe():
         """Return what is saved with the model, as plain data."""
@@ -415,7 +386,9 @@ def _learn(arguments, learning, table):
             "table": table.state(),
         }
 
-    saver = Saver(arguments.model, arguments.save_every, learning.model, describe)
+    saver = saving.Saver(
+        arguments.model, arguments.save_every, learning.model, describe
+    )
     if arguments.resume == arguments.model:
         saver.position = place.position
     is_complete = False
@@ -436,7 +409,7 @@ def _learn(arguments, learning, table):
             error.add_note(
                 "The model is not saved."
                 if saver.position is None
-                else how_to_go_on(arguments, Position(*saver.position), files)
+                else saving.how_to_go_on(arguments, Position(*saver.position), files)
             )
         raise
     finally:
@@ -477,7 +450,7 @@ def _learn_chunks(stream, table, place, saver, report):
                 place.position = tuple(chunk.end)
             saver.add(sum(span.n_rows for span in chunk.spans))
     if is_empty:
-        raise no_rows(stream)
+        raise common.no_rows(stream)
 
 
 @contextmanager
@@ -514,7 +487,7 @@ def _metrics(model):
     metrics = default_metrics(model)
     if is_regressor(model) and with_quantiles(model) is None:
         metrics = [*metrics, "r2"]
-        if has_intervals(model) and np.ndim(model[-1].confidence_level) == 0:
+        if common.has_intervals(model) and np.ndim(model[-1].confidence_level) == 0:
             metrics += ["coverage", "mean_width"]
     return metrics
 
@@ -522,16 +495,16 @@ def _metrics(model):
 def _new_model(arguments, known):
     """Make a model for the first chunk; return it and the classes."""
     # Bad rows are reported when they are read again.
-    stream = open_stream(
+    stream = common.open_stream(
         arguments,
         arguments.paths,
         target=arguments.target,
         on_bad_row="skip",
         read_ahead=0,
         **known,
-        **columns_to_ignore(arguments, None, []),
+        **common.columns_to_ignore(arguments, None, []),
     )
-    X, y = read_first(stream)
+    X, y = common.read_first(stream)
     task = arguments.task or "auto"
     if task == "auto":
         task = "classification" if holds_classes(y) else "regression"

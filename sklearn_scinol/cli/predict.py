@@ -22,20 +22,7 @@ from .._validation import last_step
 from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
 from ..tables.inputs import MEASURES
-from .common import (
-    FILES_HELP,
-    add_output,
-    add_reading,
-    check_not_read,
-    columns_to_ignore,
-    csv_cells,
-    has_intervals,
-    known_columns,
-    load_with_progress,
-    open_standard_input,
-    open_stream,
-    print_line,
-)
+from . import common
 from .report import (
     REPORT_HELP,
     Report,
@@ -52,9 +39,11 @@ PREDICTION, FILE, ROW, REASON = "prediction", "file", "row", "reason"
 def add_arguments(parser):
     """Add the arguments of the command."""
     add = parser.add_argument
-    add("files", nargs="+", metavar="FILE", help=FILES_HELP)
+    add("files", nargs="+", metavar="FILE", help=common.FILES_HELP)
     add("--model", required=True, metavar="FILE", help="model that was saved")
-    add_output(parser, "where to write, all or nothing (default: standard output)")
+    common.add_output(
+        parser, "where to write, all or nothing (default: standard output)"
+    )
     proba_help = "write the probability of each class, in a column named by the class"
     add("--proba", action="store_true", help=proba_help)
     add(
@@ -76,27 +65,27 @@ def add_arguments(parser):
         help="also write why a row has no prediction, with --on-bad-row skip or warn",
     )
     add("--report", metavar="FILE", help=REPORT_HELP)
-    add_reading(parser)
+    common.add_reading(parser)
 
 
 def run(arguments):
     """Predict chunk by chunk."""
-    open_standard_input(arguments)
+    common.open_standard_input(arguments)
     files = find_files(arguments.paths)
-    check_not_read(arguments.output, [*files, arguments.model])
+    common.check_not_read(arguments.output, [*files, arguments.model])
     check_report(arguments.report, [*files, arguments.model])
-    model, progress = load_with_progress(arguments.model)
+    model, progress = common.load_with_progress(arguments.model)
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"The model of {arguments.model} has no probabilities.")
     lines, report = _Lines(arguments, model, files), Report("predicted")
-    known = known_columns(model)
+    known = common.known_columns(model)
     names = (progress or {}).get("names")
-    stream = open_stream(
+    stream = common.open_stream(
         arguments,
         arguments.paths,
         keep=arguments.keep,
         **known,
-        **columns_to_ignore(arguments, model, names),
+        **common.columns_to_ignore(arguments, model, names),
     )
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -109,7 +98,7 @@ def run(arguments):
     if arguments.output:  # else standard output has the lines
         print_report(found)
     if stream.n_bad_rows:
-        print_line(
+        common.print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
         )
 
@@ -126,11 +115,11 @@ class _Lines:
 
     def __init__(self, arguments, model, files):
         self.arguments, self.model = arguments, model
-        self.cell = csv_cells(arguments.escape_formulas)
+        self.cell = common.csv_cells(arguments.escape_formulas)
         self.files = [*map(os.fspath, files)]
         if arguments.proba:
             self.names = model.classes_.tolist()
-        elif has_intervals(model):
+        elif common.has_intervals(model):
             self.names = [PREDICTION, *_names_of_ends(model)]
         else:
             self.names = [PREDICTION]
@@ -183,7 +172,7 @@ class _Lines:
         """Iterate over the cells of each row."""
         if self.arguments.proba:
             return iter(self.model.predict_proba(X).tolist())
-        if has_intervals(self.model):
+        if common.has_intervals(self.model):
             ends = self.model.predict_interval(X)
             ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)
             ends = ends.reshape(len(ends), -1)
