@@ -11,16 +11,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.multiclass import _check_partial_fit_first_call
 
 from ..engines.clock import learning_time
+from ..estimators import waiting
 from ..estimators.rehearsal import adds_classes
-from ..estimators.waiting import (
-    Waiting,
-    join_key,
-    join_rows,
-    pack_rows,
-    runs,
-    take_rows,
-    unpack_rows,
-)
 from .scores import _Rows, concatenate
 
 
@@ -42,7 +34,7 @@ class _Block:
         c, scored = self.sample_weight, self.scored
         return _Block(
             self.numbers[rows],
-            take_rows(self.X, rows),
+            waiting.take_rows(self.X, rows),
             self.y[rows],
             None if c is None else c[rows],
             self.known[rows],
@@ -60,7 +52,7 @@ class _Block:
         """Key that is the same for blocks that can be joined."""
         methods = None if self.scored is None else (*self.scored.predictions,)
         y, has_weights = self.y, self.sample_weight is not None
-        return join_key(self.X), methods, y.shape[1:], y.dtype.kind, has_weights
+        return waiting.join_key(self.X), methods, y.shape[1:], y.dtype.kind, has_weights
 
 
 def _joined(blocks, classes):
@@ -78,7 +70,7 @@ def _joined(blocks, classes):
         scored = concatenate([block.scored for block in blocks], classes)
     return _Block(
         together("numbers"),
-        join_rows([block.X for block in blocks]),
+        waiting.join_rows([block.X for block in blocks]),
         together("y"),
         together("sample_weight"),
         together("known"),
@@ -107,7 +99,9 @@ class _Store:
         for block, waits in zip(self._blocks, self._wait, strict=True):
             rest = block[np.flatnonzero(waits)]
             scored = rest.scored and vars(rest.scored)
-            packed.append(vars(rest) | {"X": pack_rows(rest.X), "scored": scored})
+            packed.append(
+                vars(rest) | {"X": waiting.pack_rows(rest.X), "scored": scored}
+            )
         return packed
 
     def take(self, numbers, classes):
@@ -237,7 +231,7 @@ class DelayedEstimator:
         """Go on from a :meth:`state`."""
         for packed in state["waiting"]:
             scored = packed["scored"] and _Rows(**packed["scored"])
-            X = unpack_rows(packed["X"])
+            X = waiting.unpack_rows(packed["X"])
             self._store.add(_Block(**packed | {"X": X, "scored": scored}))
         self.arrivals.restore(state["arrivals"])
         self._n_rows = state["n_rows"]
@@ -359,7 +353,7 @@ class DelayedEstimator:
             late = due.X, due.y, due.sample_weight, is_label
             self._predict(chunk, predictor._follow, *late)
             return
-        for is_learned, rows in runs(is_label):
+        for is_learned, rows in waiting.runs(is_label):
             if is_learned:
                 now = due[rows]
                 predictor._learn_waiting(now.X, now.y, now.sample_weight)
@@ -388,10 +382,10 @@ def _coming(block):
 
 def _copied(X):
     """Copy rows, but for what was predicted, which nothing changes."""
-    if not isinstance(X, Waiting):
+    if not isinstance(X, waiting.Waiting):
         return deepcopy(X)
     inputs = tuple((name, deepcopy(each)) for name, each in X.inputs)
-    return Waiting(_copied(X.X), inputs, X.served)
+    return waiting.Waiting(_copied(X.X), inputs, X.served)
 
 
 def _as_sliceable(X):

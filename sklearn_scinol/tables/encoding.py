@@ -10,18 +10,10 @@ from .._invariants import is_count, same_structure
 from .._state import Part
 from ..blocks import Entries
 from ..transforms.placement import Moves
+from . import inputs
 from .column_group import Hashed, key_of_text, keys_of_values
 from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
-from .inputs import (
-    CHANGED_TYPE,
-    MEASURES,
-    MISSING,
-    OUT_OF_RANGE,
-    UNSEEN,
-    InputCounts,
-    rows_of_new,
-)
 from .kinds import KINDS
 from .row_encoder import ENCODERS
 from .strings import Strings, unique
@@ -87,7 +79,7 @@ class Encoding(Part):
         self.hashed = HashedColumns(n_hashed)
         early = [name for group in self.groups for name in group.names]
         self.counted = {name: j for j, name in enumerate([*early, *self.late])}
-        self.counts = InputCounts(len(self.counted))
+        self.counts = inputs.InputCounts(len(self.counted))
         self._group_late(0)
 
     def _room_of_any_kind(self):
@@ -199,35 +191,37 @@ class Encoding(Part):
     def _count(self, group, columns, codes, n_before):
         """Count what is missing, new or out of range in rows that were learned."""
         places, counts = np.array(self.places_in_counts(group)), self.counts
-        counts.add(MISSING, places, columns.is_missing)
+        counts.add(inputs.MISSING, places, columns.is_missing)
         if type(group) is Numbers:
             counts.add_numbers(places, columns.values)
         if type(group) is Categories:
             counts.add_texts(places, columns.values, columns.is_missing)
             for j in np.flatnonzero(group.vocabulary.slots.n_used > n_before):
                 slots = codes[:, j] - group.starts()[j] - 1
-                new = rows_of_new(slots, n_before[j], len(codes))
-                counts.add(UNSEEN, places[j : j + 1], new)
+                new = inputs.rows_of_new(slots, n_before[j], len(codes))
+                counts.add(inputs.UNSEEN, places[j : j + 1], new)
 
     def input_flags(self, engine, stacked):
         """Return what `counts` would count of each row if it came next, by measure."""
         n_rows = len(stacked[0].is_missing)
-        flags = np.zeros((len(MEASURES), n_rows, len(self.counted)), bool)
+        flags = np.zeros((len(inputs.MEASURES), n_rows, len(self.counted)), bool)
         groups = self.encode_groups(engine, stacked, learns=False)
         for group, columns, encoded in zip(self.groups, stacked, groups, strict=True):
             places, counts = self.places_in_counts(group), self.counts
-            flags[MISSING][:, places] = columns.is_missing
+            flags[inputs.MISSING][:, places] = columns.is_missing
             if type(group) is Numbers:
                 is_out = counts.is_out_of_range(places, columns.values)
-                flags[OUT_OF_RANGE][:, places] = is_out
+                flags[inputs.OUT_OF_RANGE][:, places] = is_out
             if type(group) is Categories:
                 has_changed = counts.has_changed_type(places, *columns)
-                flags[CHANGED_TYPE][:, places] = has_changed
+                flags[inputs.CHANGED_TYPE][:, places] = has_changed
                 slots = encoded.codes - group.starts() - 1
-                flags[UNSEEN][:, places] = slots >= group.vocabulary.slots.n_used
+                flags[inputs.UNSEEN][:, places] = slots >= group.vocabulary.slots.n_used
                 for each in encoded.hashed:
                     place = self.counted[each.column]
-                    flags[UNSEEN][each.rows, place] = self.hashed.are_new(each.keys)
+                    flags[inputs.UNSEEN][each.rows, place] = self.hashed.are_new(
+                        each.keys
+                    )
         return flags
 
     def combine(self, engine, groups):
@@ -300,7 +294,7 @@ class Encoding(Part):
                     flags = np.zeros((n_rows, 1), bool)
                     flags[rows[new[sources == source]]] = True
                     place = [self.counted[name]]
-                    self.counts.add(UNSEEN, place, flags)
+                    self.counts.add(inputs.UNSEEN, place, flags)
         indptr = np.zeros(n_rows + 1, np.int64)
         np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
         return places, indptr
@@ -350,7 +344,7 @@ class Encoding(Part):
         """Merge encodings of equal kinds into this one, before its first row."""
         for number, group in enumerate(self.groups):
             group.merge(shards.map(lambda each, number=number: each.groups[number]))
-        self.counts = InputCounts.merged(shards.map(lambda each: each.counts))
+        self.counts = inputs.InputCounts.merged(shards.map(lambda each: each.counts))
         for encoding in shards:
             self._check_interactions(encoding)
         for encoding in shards:

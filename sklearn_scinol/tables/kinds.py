@@ -7,15 +7,7 @@ from math import isfinite, isinf, isnan
 
 import numpy as np
 
-from .frames import (
-    Categories,
-    Column,
-    all_missing,
-    as_text,
-    as_texts,
-    as_timedelta,
-    as_utc,
-)
+from . import frames
 from .strings import Strings
 
 KINDS = "number", "category", "boolean", "date", "time", "text"
@@ -38,7 +30,7 @@ def infer_kind(column):
     values = column.values
     if column.is_missing.all():
         return None
-    if isinstance(column, Categories):
+    if isinstance(column, frames.Categories):
         return "category"
     if not isinstance(values, Strings):
         return next(kind for kind in _READERS if _READERS[kind][1] == values.dtype)
@@ -58,9 +50,9 @@ def as_kind(column, kind, name):
         If a value cannot be of that kind, with the column's name and the value.
     """
     if column.is_missing.all():
-        column = all_missing(len(column.is_missing))  # of any type
+        column = frames.all_missing(len(column.is_missing))  # of any type
     if kind in ("category", "text"):
-        return column._replace(values=as_texts(column))
+        return column._replace(values=frames.as_texts(column))
     try:
         values = _converted(column, kind)
     except ValueError as error:
@@ -71,7 +63,7 @@ def as_kind(column, kind, name):
             f"Column {name!r} contains infinity or a value too large for "
             f"dtype('float64'), first in row {infinite[0]} of the chunk."
         )
-    return Column(values, column.is_missing | (values != values))  # NaN and NaT
+    return frames.Column(values, column.is_missing | (values != values))  # NaN and NaT
 
 
 def _converted(column, kind):
@@ -116,7 +108,7 @@ def _date(text):
     if DATE.fullmatch(text):
         first_day = "0000-01-01"[len(text) :] if len(text) < 8 else ""
         with suppress(ValueError, OverflowError):
-            return as_utc(datetime.fromisoformat(text + first_day))
+            return frames.as_utc(datetime.fromisoformat(text + first_day))
     raise ValueError(
         f"{text!r} is not a date in ISO 8601, such as '2026-01-31' or "
         "'2026-01-31T18:00'."
@@ -128,7 +120,7 @@ def _time(text):
     if TIME.fullmatch(text):
         with suppress(ValueError):
             padded = text if text[2] == ":" else f"0{text}"
-            return as_timedelta(time.fromisoformat(padded))
+            return frames.as_timedelta(time.fromisoformat(padded))
     raise ValueError(f"{text!r} is not a time of the day, such as '18:00:30'.")
 
 
@@ -177,12 +169,12 @@ def parse_boolean(value):
 
 def parse_date(value):
     """Parse a value as a date."""
-    return _parse(value, _date, as_utc, date, datetime)
+    return _parse(value, _date, frames.as_utc, date, datetime)
 
 
 def parse_time(value):
     """Parse a value as a time of the day."""
-    return _parse(value, _time, as_timedelta, time)
+    return _parse(value, _time, frames.as_timedelta, time)
 
 
 def parse_text(value):
@@ -190,9 +182,9 @@ def parse_text(value):
     if value is None or type(value) is str:
         return value or None
     if type(value) is bool:
-        return as_text(value)
+        return frames.as_text(value)
     number = parse_number(value)
-    return None if number is None else as_text(number)
+    return None if number is None else frames.as_text(number)
 
 
 _READERS = {
