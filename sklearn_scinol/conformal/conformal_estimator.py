@@ -13,14 +13,7 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import (
-    BaseEstimator,
-    ClassifierMixin,
-    MetaEstimatorMixin,
-    clone,
-    is_classifier,
-    is_regressor,
-)
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -305,11 +298,8 @@ class ConformalEstimator(
                 f"groups must name columns by texts or indices; got {self.groups!r}."
             )
         self.estimator_ = clone(self._given())
-        is_kind, kind = is_regressor, "regressor"
-        if isinstance(self, ClassifierMixin):
-            is_kind, kind = is_classifier, "classifier"
-        if not is_kind(self.estimator_):
-            name = type(self.estimator_).__name__
+        name, kind = type(self.estimator_).__name__, get_tags(self).estimator_type
+        if get_tags(self.estimator_).estimator_type != kind:
             raise ValueError(f"The estimator {name} should be a {kind}.")
         self._levels = np.atleast_1d(np.asarray(self.confidence_level, dtype=float))
         self._outputs, self._labels = None, []
