@@ -11,7 +11,7 @@ from ..transforms.target_means import TargetMeans
 from .column_group import keys_of_values
 from .columns import GROUPS
 from .frames import check_not_missing
-from .strings import unique
+from .strings import offsets_of, unique
 
 #: Maximum number of classes, or of outputs, whose means there are.
 MAX_TARGETS = 8
@@ -79,7 +79,14 @@ class Targets(NamedTuple):
         y, c = self.y, self.sample_weight
         c = np.ones(n) if c is None else c
         if labels is None:
-            return None, self._as_outputs(n, n_targets), c
+            y = _as_numbers(y, "y") if self.are_labels else y
+            y = y.reshape(n, -1)
+            if n_targets and min(y.shape[1], MAX_TARGETS) != n_targets:
+                raise ValueError(
+                    f"The number of outputs of y is {y.shape[1]}, but means of "
+                    f"{n_targets} are learned."
+                )
+            return None, np.ascontiguousarray(y[:, :n_targets]), c
         if y.ndim != 1:
             y = column_or_1d(y)
         if len(labels) < n_targets:
@@ -89,17 +96,6 @@ class Targets(NamedTuple):
         for k, label in enumerate(labels):
             shares[:, k] = y == label
         return labels, shares, c
-
-    def _as_outputs(self, n, n_targets):
-        """Return targets as numbers, of as many outputs as before."""
-        y = _as_numbers(self.y, "y") if self.are_labels else self.y
-        y = y.reshape(n, -1)
-        if n_targets and min(y.shape[1], MAX_TARGETS) != n_targets:
-            raise ValueError(
-                f"The number of outputs of y is {y.shape[1]}, but means of "
-                f"{n_targets} are learned."
-            )
-        return np.ascontiguousarray(y[:, :n_targets])
 
 
 def names_of_targets(labels, n_targets):
@@ -131,10 +127,9 @@ class PlacedKeys(NamedTuple):
         """Return means before each row, while targets of others come in between."""
         is_label = late.is_label
         sizes, both = np.empty(len(is_label), np.int64), (self, late.keys)
-        indptr = np.zeros(len(is_label) + 1, np.int64)
         for mask, each in zip((~is_label, is_label), both, strict=True):
             sizes[mask] = np.diff(each.indptr)
-        np.cumsum(sizes, out=indptr[1:])
+        indptr = offsets_of(sizes)
         of_label = np.repeat(is_label, sizes)
         places = np.empty(len(of_label), np.int32)
         smooth = np.empty(len(of_label))
@@ -233,11 +228,6 @@ class DenseView(Part):
     @property
     def n_targets(self):
         return self.means.sums.shape[1]
-
-    @property
-    def has_labels(self):
-        """Whether targets are shares of classes."""
-        return self.labels is not None
 
     def fresh(self):
         """Return a view of these columns before the first row."""
@@ -438,8 +428,7 @@ class DenseView(Part):
         if texts:
             rows = np.concatenate([rows, *(each.rows for each in texts)])
             order = np.argsort(rows, kind="stable")
-        indptr = np.zeros(n + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
+        indptr = offsets_of(np.bincount(rows, minlength=n))
         return PlacedKeys(rows, sizes, order, places, indptr, smooth)
 
     def _columns_of(self, name):
@@ -478,7 +467,7 @@ class DenseView(Part):
 
     def _link(self, mean):
         """Log odds of shares; other means as they are."""
-        if not self.has_labels:
+        if self.labels is None:
             return mean
         share = np.clip(mean, MIN_SHARE, 1.0 - MIN_SHARE)
         return np.log(share / (1.0 - share))

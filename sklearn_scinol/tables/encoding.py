@@ -16,7 +16,7 @@ from .columns import GROUPS, Booleans, Categories, Dates, Numbers, Undecided
 from .hashed import HashedColumns
 from .kinds import KINDS
 from .row_encoder import ENCODERS
-from .strings import Strings, unique
+from .strings import Strings, offsets_of, unique
 
 # Maximum number of columns for the values of a column, which dates have.
 MAX_VALUES = Dates.n_values_each
@@ -295,9 +295,7 @@ class Encoding(Part):
                     flags[rows[new[sources == source]]] = True
                     place = [self.counted[name]]
                     self.counts.add(inputs.UNSEEN, place, flags)
-        indptr = np.zeros(n_rows + 1, np.int64)
-        np.cumsum(np.bincount(rows, minlength=n_rows), out=indptr[1:])
-        return places, indptr
+        return places, offsets_of(np.bincount(rows, minlength=n_rows))
 
     def names(self):
         """Return the names of all columns: an array of strings."""
@@ -404,8 +402,7 @@ class Encoding(Part):
             name = f"the {type(expected).__name__}"
             yield from same_structure(group, expected, name)
             yield f"{name} has its place", group.start == expected.start
-            places = np.array_equal(group.places, expected.places)
-            yield f"{name} has its places", places
+            yield f"{name} has places", np.array_equal(group.places, expected.places)
         yield from same_structure(self.hashed, fresh.hashed, "the hashed columns")
         yield from same_structure(self.counts, fresh.counts, "the counts of inputs")
         yield "columns are counted", self.counted == fresh.counted

@@ -21,7 +21,7 @@ class Strings:
     def encode(cls, texts):
         """Make an array of strings of Python, which may have lone surrogates."""
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        offsets = _offsets([len(text) for text in encoded])
+        offsets = offsets_of([len(text) for text in encoded])
         return cls(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
     def __len__(self):
@@ -42,7 +42,7 @@ class Strings:
     def take(self, places):
         """Return the strings at some places."""
         starts, sizes = self.offsets[places], np.diff(self.offsets)[places]
-        offsets = _offsets(sizes)
+        offsets = offsets_of(sizes)
         moves = np.repeat(starts - offsets[:-1], sizes)
         return Strings(self.data[np.arange(offsets[-1]) + moves], offsets)
 
@@ -51,7 +51,7 @@ class Strings:
         """Return the strings of several arrays, one after the other."""
         sizes = [np.diff(part.offsets) for part in parts]
         data = [part.data[part.offsets[0] : part.offsets[-1]] for part in parts]
-        return cls(np.concatenate(data), _offsets(np.concatenate(sizes)))
+        return cls(np.concatenate(data), offsets_of(np.concatenate(sizes)))
 
     @classmethod
     def join(cls, pieces):
@@ -68,7 +68,8 @@ class Strings:
         return cls(ordered.data, ordered.offsets[:: len(pieces)])
 
 
-def _offsets(sizes):
+def offsets_of(sizes):
+    """Return where each of consecutive pieces begins, and where the last one ends."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
