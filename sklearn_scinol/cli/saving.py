@@ -20,13 +20,7 @@ from .._validation import is_fitted
 from ..streams.files import find_files
 from ..streams.pipes import Pipe
 from ..streams.rows import BadRow, Position
-from .common import (
-    COLUMN_ROLES,
-    STDIN,
-    describe_error,
-    load_with_progress,
-    print_line,
-)
+from .common import COLUMN_ROLES, STDIN, describe_error, load_with_progress, print_line
 
 #: Seconds of the units of time.
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0}

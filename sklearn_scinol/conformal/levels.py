@@ -8,12 +8,7 @@ from .._invariants import ROUNDING, floats, same_structure
 from .._shards import Shards
 from .._state import Part
 from ..blocks import runs_of
-from ..learners.interval_ends import (
-    Corrections,
-    ErrorSizes,
-    learn_ends,
-    learn_rows,
-)
+from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends, learn_rows
 from ..transforms.standard import StandardTransform
 
 #: Deviations from the mean between which a third of normal values is.
@@ -229,8 +224,7 @@ class Levels(Part):
         )
         yield "levels are probabilities", (level > 0.0) & (level < 1.0)
         yield "levels ascend", np.diff(level) > 0.0
-        is_largest = np.abs(correction) <= self.ends.largest
-        yield "largest is the largest correction", is_largest
+        yield "no correction is larger", np.abs(correction) <= self.ends.largest
         limits = self.ends.limits
         yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
         yield "the step is that of the class", self.ends.step == self._step
@@ -238,8 +232,7 @@ class Levels(Part):
         yield "the largest weight is the largest", weights[:, 0] <= weights[:, 1]
         yield from floats("sums", self.sums, (n_groups, 2, self.n_levels))
         yield "sums >= 0", self.sums >= 0.0
-        is_part = self.sums[:, 0] <= ROUNDING * weights[:, 2:]
-        yield "covered rows are a part of all", is_part
+        yield "covered rows are a part", self.sums[:, 0] <= ROUNDING * weights[:, 2:]
         if self.thirds is not None:
             yield "thirds are of values", isinstance(self.thirds, StandardTransform)
             fresh = StandardTransform(self.n_thirds)

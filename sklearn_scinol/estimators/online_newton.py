@@ -271,10 +271,7 @@ class OnlineNewtonRegressor(PredictsDeviations, SecondOrder, LinearRegressor):
     (array([205.]), array([54.]))
     """
 
-    _own_constraints: dict = {
-        "vovk": ["boolean"],
-        "standardize_target": ["boolean"],
-    }
+    _own_constraints: dict = {"vovk": ["boolean"], "standardize_target": ["boolean"]}
 
     def __init__(
         self,

@@ -594,8 +594,7 @@ class OnlineHistory(TableReader):
             yield "names are strings", all(type(each) is str for each in name)
         yield "values are names", all(type(each) is str for each in self.values_)
         yield "there is a history of each key", len(self._histories) == len(self.keys_)
-        is_known = type(self._knows_targets) is bool
-        yield "it is known whether there were targets", is_known
+        yield "targets are known or not", type(self._knows_targets) is bool
         yield "labels are a list", isinstance(self._labels, list | None)
         names = self._target_names
         yield "targets have names", type(names) is tuple

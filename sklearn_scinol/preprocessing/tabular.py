@@ -418,8 +418,7 @@ class TableTransformer(TableReader):
         has_kinds = self._encoding.first_kinds == self._first_kinds
         yield "the encoding has the kinds of the columns", has_kinds
         if self._dense is None:
-            is_sparse = bool(self._as_learned("sparse_output"))
-            yield "dense rows have a dense view", is_sparse
+            yield "dense rows have a view", bool(self._as_learned("sparse_output"))
         else:
             has_kinds = self._dense.kinds == self._first_kinds
             yield "the dense view has the kinds of the columns", has_kinds
