@@ -290,8 +290,8 @@ class DenseView(Part):
             engine, encoding, stacked, groups, combined, learns
         )
         columns = self.columns(encoding.groups)
-        rows = np.hstack(numbers), keys, n_missing, texts
-        return self.join(engine, columns, *rows, targets, learns, not_begun)
+        rows = np.hstack(numbers), keys, n_missing, texts, not_begun
+        return self.join(engine, columns, rows, targets, learns)
 
     def learn_targets(self, engine, encoding, stacked, groups, targets):
         """Learn the targets of rows that were learned without; see :meth:`encode`."""
@@ -359,43 +359,20 @@ class DenseView(Part):
         keyed += self._first_of_interactions
         return numbers, np.array(keyed, np.intp), texts
 
-    def join(
-        self,
-        engine,
-        columns,
-        numbers,
-        keys,
-        n_missing,
-        texts=(),
-        targets=None,
-        learns=False,
-        not_begun=None,
-    ):
+    def join(self, engine, columns, rows, targets=None, learns=False):
         """Return the dense rows of numbers, keys and texts; see :meth:`encode`.
 
-        Parameters
-        ----------
-        engine : Engine
-        columns : tuple
-            Of :meth:`columns`.
-        numbers : ndarray of shape (n, n_numbers)
-            NaN where missing.
-        keys : ndarray of uint64 of shape (n, n_keys)
-        n_missing : ndarray of shape (n,)
-            Numbers of missing values.
-        texts : sequence of Hashed
-            Words of texts.
-        targets : Targets or LateTargets, default=None
-        learns : bool, default=False
-        not_begun : dict, default=None
-            Masks of the rows before the first value of late columns, by name.
+        The columns are those of :meth:`columns`. The rows are numbers, NaN where
+        missing; keys, of shape (n, n_keys); how many values are missing; the words of
+        each text, :class:`Hashed`; and masks of the rows before the first value of late
+        columns, by name. Targets may be :class:`LateTargets`.
         """
         of_numbers, keyed, of_texts = columns
+        numbers, keys, n_missing, texts, not_begun = rows
         n = len(n_missing)
         D = np.zeros((n, self.n_columns))
         D[:, -1] = n_missing
         D[:, of_numbers] = self._fill(numbers, of_numbers, learns)
-        not_begun = not_begun or {}
         placed = self._place_keys(keyed, keys, texts, not_begun)
         if isinstance(targets, LateTargets):
             of_keys, of_all = placed.follow(engine, self.means, targets)

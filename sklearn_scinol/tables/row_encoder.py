@@ -136,17 +136,11 @@ class RowEncoder:
         The row's targets are learned after it, if there are `rollbacks`.
         """
         numbers, keys, n_missing = self._read_dense(read)
-        if rollbacks is not None:
+        if learns := rollbacks is not None:
             rollbacks.append(checkpoint(dense))
-        return dense.join(
-            self._engine,
-            self._columns_of_dense(dense),
-            np.array([numbers], np.float64),
-            keys,
-            np.array([n_missing]),
-            targets=targets,
-            learns=rollbacks is not None,
-        )
+        rows = np.array([numbers], np.float64), keys, np.array([n_missing]), (), {}
+        columns = self._columns_of_dense(dense)
+        return dense.join(self._engine, columns, rows, targets, learns)
 
     def learn_targets(self, read, dense, rollbacks, targets):
         """Learn the targets of a row that was learned without."""
