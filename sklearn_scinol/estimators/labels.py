@@ -2,15 +2,11 @@
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import (
     check_classification_targets,
     type_of_target,
     unique_labels,
 )
-
-# Labels are encoded in blocks of this size, to bound the memory.
-BLOCK_ROWS = 8192
 
 
 def as_numpy_labels(labels):
@@ -72,27 +68,17 @@ def encode(labels, classes):
     unseen : ndarray
         Labels that are none of the classes; their codes have no meaning.
     """
-    codes = np.empty(labels.size, dtype=np.min_scalar_type(classes.size - 1))
-    unseen = labels[:0]
-    for rows in gen_batches(labels.size, BLOCK_ROWS):
-        codes[rows], is_unseen = _encode_block(labels[rows], classes)
-        if np.any(is_unseen):
-            unseen = np.concatenate([unseen, labels[rows][is_unseen]])
-    return codes, unseen
-
-
-def _encode_block(labels, classes):
-    """Return codes of labels, and which labels are none of the classes."""
-    if classes.size == 2:
+    dtype = np.min_scalar_type(classes.size - 1)
+    if classes.size == 2:  # faster than a search
         is_second = labels == classes[1]
         if np.all(is_second | (labels == classes[0])):
-            return is_second, False
+            return is_second.astype(dtype), labels[:0]
     try:
         found = np.searchsorted(classes, labels)
     except TypeError:  # labels that cannot be compared with the classes
         found = np.zeros(labels.size, dtype=np.intp)
     found[found == classes.size] = 0
-    return found, classes[found] != labels
+    return found.astype(dtype), labels[classes[found] != labels]
 
 
 def merge_classes(classes, labels):
