@@ -46,17 +46,12 @@ def join_rows(parts):
     if len(parts) == 1:
         return X
     if isinstance(X, Waiting):
-        names = [name for name, _ in X.inputs]
-        of_parts = [[each for _, each in part.inputs] for part in parts]
-        inputs = zip(*of_parts, strict=True)
-        served = None
+        named, served = [dict(part.inputs) for part in parts], None
+        inputs = {name: join_rows([each[name] for each in named]) for name in named[0]}
         if X.served is not None:
             served = Served.concatenate([part.served for part in parts])
-        return Waiting(
-            join_rows([part.X for part in parts]),
-            tuple(zip(names, map(join_rows, inputs), strict=True)),
-            served,
-        )
+        rows = join_rows([part.X for part in parts])
+        return Waiting(rows, tuple(inputs.items()), served)
     if sparse.issparse(X):
         joined = sparse.csr_array(sparse.vstack(parts, format="csr"))
         if isinstance(X, TableRows):
