@@ -251,11 +251,6 @@ class NumbersOfRow:
         self.changed = standard.moments, group.vocabulary.slots.n_seen
         self._X = np.zeros((1, len(group.names)))
         self._standardise = partial(engine.standardise, standard.moments, self._X)
-        self._Z = None
-        if engine.Recorder is not None:
-            recorder = engine.Recorder()
-            self._Z = recorder.standardise(standard.moments, self._X)
-            (self._standardise,) = recorder.functions
 
     def _look_up(self):
         """Return what encodes the values of each column."""
@@ -333,7 +328,6 @@ class NumbersOfRow:
         if learns:
             self._X[0] = numbers
             Z = self._standardise()
-            Z = Z if self._Z is None else self._Z
             self._slots.count(missing)
         else:
             Z = self._group.standard.transform(np.array([numbers]))
