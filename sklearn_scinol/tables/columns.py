@@ -6,7 +6,7 @@ one in one of several columns; keys are hashed to columns that all share.
 
 import re
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -369,13 +369,10 @@ class Texts(ColumnGroup):
 
 def hash_words(engine, name, column):
     """Hash the words of a column of texts, and pairs of words."""
-    texts, n_words, words = column.values, [], []
-    for i, is_missing in enumerate(column.is_missing):
-        found = [] if is_missing else TOKEN.findall(texts[i].lower())
-        n_words.append(len(found))
-        words += found
-    words = Strings.encode(words)
-    rows = np.repeat(np.arange(len(n_words)), n_words)
+    texts, gaps = column.values, enumerate(column.is_missing)
+    found = [[] if is_gap else TOKEN.findall(texts[i].lower()) for i, is_gap in gaps]
+    words = Strings.encode(chain.from_iterable(found))
+    rows = np.repeat(np.arange(len(found)), [*map(len, found)])
     keys = engine.hash_strings(words.data, words.offsets)
     word_keys = keys_of_values(engine, name, keys)
     first = np.flatnonzero(rows[1:] == rows[:-1])  # words of pairs

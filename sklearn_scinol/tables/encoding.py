@@ -98,10 +98,8 @@ class Encoding(Part):
             "category": lambda names: Categories(names, n_named),
             None: Undecided,
         }
-        names_of_kind = {kind: [] for kind in makers}
-        for name, kind in kinds.items():
-            names_of_kind[kind].append(name)
-        return [makers[kind](names) for kind, names in names_of_kind.items() if names]
+        names_of = {kind: [n for n in kinds if kinds[n] == kind] for kind in makers}
+        return [makers[kind](names) for kind, names in names_of.items() if names]
 
     @property
     def first_kinds(self):

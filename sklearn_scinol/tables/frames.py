@@ -4,7 +4,7 @@ All become one of a few kinds of arrays, whatever library they are from. A libra
 imported for its own frames only, but pyarrow for all: it reads strings faster.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -126,13 +126,11 @@ def open_frame(X):
 
 
 def _from_dicts(rows):
-    columns = {}
+    columns = defaultdict(lambda: [None] * len(rows))
     for r, row in enumerate(rows):
         if not isinstance(row, Mapping):
             raise TypeError(f"Row {r} is not a dict, but of type {type(row).__name__}.")
         for name, value in row.items():
-            if name not in columns:
-                columns[name] = [None] * len(rows)
             columns[name][r] = value
     names = columns
     if not any(

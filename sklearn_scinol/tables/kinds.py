@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from datetime import date, datetime, time
+from functools import cache
 from math import isfinite, isinf, isnan
 
 import numpy as np
@@ -70,12 +71,8 @@ def _converted(column, kind):
     """Return values as the type of a kind; missing ones are NaN, NaT or False."""
     values, (read, dtype) = column.values, _READERS[kind]
     if isinstance(values, Strings):
-        known, found = {None: None}, []  # each distinct text is read once
-        for i, is_missing in enumerate(column.is_missing):
-            text = None if is_missing else values[i]
-            if text not in known:
-                known[text] = read(text)
-            found.append(known[text])
+        read_once, gaps = cache(read), enumerate(column.is_missing)
+        found = [None if is_gap else read_once(values[i]) for i, is_gap in gaps]
         return np.array(found, dtype)
     if kind == "boolean" and values.dtype.kind == "f":
         wrong = values[~column.is_missing & (values != 0.0) & (values != 1.0)]
