@@ -6,7 +6,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy, deepcopy
 from functools import partial
-from itertools import chain, compress
+from itertools import chain, compress, product
 from numbers import Integral
 from typing import Any, Self, TypeAlias
 
@@ -400,11 +400,8 @@ class ConformalEstimator(
         """Labels of the groups that rows were of."""
         self._check_has("groups_")
         if self._n_thirds:
-            first, *others = reversed(self._THIRDS)
-            names = [*first]
-            for more in others:
-                names = [f"{own}, {name}" for name in names for own in more]
-            return names
+            # The thirds of the first value come one after the other.
+            return [", ".join(each[::-1]) for each in product(*self._THIRDS[::-1])]
         return [*self._labels]
 
     def _level_indices(self, confidence_level=None):

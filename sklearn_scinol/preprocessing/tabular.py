@@ -196,11 +196,10 @@ class TableTransformer(TableReader):
                     f"The kind of {name!r} must be one of {[*KINDS, 'drop']}, got "
                     f"{kind!r}."
                 )
-        kinds = {}
-        for name in frame.names:
-            kind = declared.get(name) or _first_kind(frame.column(name))
-            if kind != "drop":
-                kinds[name] = kind
+        first = {
+            n: declared.get(n) or _first_kind(frame.column(n)) for n in frame.names
+        }
+        kinds = {name: kind for name, kind in first.items() if kind != "drop"}
         if not kinds:
             raise ValueError("The table has no columns, or all are dropped.")
         return kinds
