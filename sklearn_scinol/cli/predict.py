@@ -104,14 +104,7 @@ def run(arguments):
 
 
 class _Lines:
-    """Makes the lines of the output.
-
-    Parameters
-    ----------
-    arguments : object
-    model : object
-    files : list of path
-    """
+    """Makes the lines of the output."""
 
     def __init__(self, arguments, model, files):
         self.arguments, self.model = arguments, model

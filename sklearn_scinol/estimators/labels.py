@@ -57,16 +57,7 @@ def check_discrete(labels):
 def encode(labels, classes):
     """Encode labels as indices of sorted classes, in the smallest integer type.
 
-    Parameters
-    ----------
-    labels : ndarray of shape (n,)
-    classes : ndarray of shape (n_classes,)
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-    unseen : ndarray
-        Labels that are none of the classes; their codes have no meaning.
+    Also returns the labels that are none of the classes; their codes have no meaning.
     """
     dtype = np.min_scalar_type(classes.size - 1)
     if classes.size == 2:  # faster than a search
@@ -94,22 +85,9 @@ def merge_classes(classes, labels):
 def find_class_segments(codes, weights, classes, is_known):
     """Split rows where a class becomes known: before its first row of positive weight.
 
-    Parameters
-    ----------
-    codes : ndarray of shape (n,)
-        Indices of classes.
-    weights : ndarray of shape (n,) or None
-    classes : ndarray of shape (n_classes,)
-    is_known : ndarray of bool of shape (n_classes,)
-        Which classes are known before the first row.
-
-    Returns
-    -------
-    codes : ndarray of shape (n,)
-        Indices among the classes known at each row; without meaning for rows of weight
-        0 whose class is not known.
-    segments : list of (slice, ndarray)
-        Ranges of rows, and the classes that are known at them.
+    The mask `is_known` is of the classes that are known before the first row. Returns
+    indices among the classes known at each row, without meaning for rows of weight 0
+    whose class is not known; and slices of rows, with the classes known there.
     """
     n, is_known = codes.size, is_known.copy()
     is_new = ~is_known[codes]

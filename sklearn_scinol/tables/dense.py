@@ -264,22 +264,9 @@ class DenseView(Part):
     def encode(self, engine, encoding, stacked, groups, combined, targets, learns):
         """Return the dense rows of columns; learn each after it if `learns`.
 
-        Parameters
-        ----------
-        engine : Engine
-        encoding : Encoding
-        stacked : list of Column
-            The columns of each group.
-        groups : list of Encoded
-            The same, encoded.
-        combined : list of Hashed
-            Combined columns, for each of the interactions.
-        targets : Targets, LateTargets or None
-        learns : bool
-
-        Returns
-        -------
-        D : ndarray of shape (n_rows, n_columns)
+        The columns of each group are `stacked`, and `groups` has the same, encoded, and
+        `combined` the columns of each of the interactions. The targets are
+        :class:`Targets`, :class:`LateTargets` or None.
         """
         n_missing = sum(columns.is_missing.sum(axis=1) for columns in stacked)
         numbers = [np.empty((len(n_missing), 0))]

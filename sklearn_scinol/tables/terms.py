@@ -84,18 +84,7 @@ class TableTerm:
 def table_terms(engine, encoding, coef):
     """Return terms of all columns that had values, in the order of the encoding.
 
-    Parameters
-    ----------
-    engine : module
-        The engine that hashes strings.
-    encoding : Encoding
-        What an encoder has learned.
-    coef : ndarray of shape (n_columns,)
-        Coefficients of the encoded columns.
-
-    Returns
-    -------
-    terms : list of TableTerm
+    They are a list of :class:`TableTerm`, by the coefficients of the encoded columns.
     """
     terms, n_before = [], 0
     remembered = _Remembered(engine, encoding.hashed, coef[encoding.n_named_columns :])
