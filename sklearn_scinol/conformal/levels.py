@@ -209,25 +209,18 @@ class Levels(Part):
             yield from floats(f"{name} of sizes", values, self.sizes.rates.shape)
             if name != "means":
                 yield f"{name} of sizes >= 0", values >= 0.0
-        n_ends, n_groups = len(self.ends.level), self.n_groups
-        shapes = {
-            "level": (n_ends,),
-            "limits": (2,),
-            "weights": (n_groups, 3),
-            "step": (1,),
-        }
-        for name, values in self.ends._asdict().items():
-            shape = shapes.get(name, (n_groups, n_ends))
+        level, correction, largest, limits, weights, step = self.ends
+        n_groups, of_ends = self.n_groups, (self.n_groups, len(level))
+        shapes = of_ends[1:], of_ends, of_ends, (2,), (n_groups, 3), (1,)
+        for name, values, shape in zip(
+            self.ends._fields, self.ends, shapes, strict=True
+        ):
             yield from floats(f"{name} of ends", values, shape)
-        level, correction, weights = (
-            getattr(self.ends, name) for name in ("level", "correction", "weights")
-        )
         yield "levels are probabilities", (level > 0.0) & (level < 1.0)
         yield "levels ascend", np.diff(level) > 0.0
-        yield "no correction is larger", np.abs(correction) <= self.ends.largest
-        limits = self.ends.limits
+        yield "no correction is larger", np.abs(correction) <= largest
         yield "0 is in the range of errors", (limits[0] <= 0.0) & (limits[1] >= 0.0)
-        yield "the step is that of the class", self.ends.step == self._step
+        yield "the step is that of the class", step == self._step
         yield "weights >= 0", weights >= 0.0
         yield "the largest weight is the largest", weights[:, 0] <= weights[:, 1]
         yield from floats("sums", self.sums, (n_groups, 2, self.n_levels))
