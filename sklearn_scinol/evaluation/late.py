@@ -84,9 +84,6 @@ class _Store:
     def __init__(self):
         self._blocks, self._wait = [], []  # and which rows of each still wait
 
-    def __len__(self):
-        return sum(int(waits.sum()) for waits in self._wait)
-
     def add(self, block):
         """Add rows that came last."""
         if len(block):
