@@ -21,7 +21,7 @@ class MergingMixin:
     def _continues(self, start):
         """Return False if `loss_curve_` tells that this is no continuation."""
         curve = self.loss_curve_
-        is_whole = len(curve) < self._max_curve and not self._schedule.warm_start
+        is_whole = len(curve) < self._max_curve and not self.warm_start
         if start is None or not is_whole:  # cut off, or begun anew by `fit`
             return True
         return curve[: len(start.loss_curve_)] == start.loss_curve_

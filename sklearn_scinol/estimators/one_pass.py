@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import ArrayLike
 from sklearn.base import is_classifier
@@ -21,22 +21,14 @@ COUNT = Interval(Integral, 1, None, closed="left")
 N_FIRST, MAX_FIRST = 1000, 2**27
 
 
-class OnePass(NamedTuple):
-    """Parameters of `fit` that learns rows once, in order."""
-
-    max_iter: int = 1
-    tol: float | None = None
-    early_stopping: bool = False
-    shuffle: bool = False
-    random_state: int | None = None
-    warm_start: bool = False
-    verbose: int = 0
-
-
 class OnePassMixin:
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
-    _schedule = OnePass()
+    # Parameters of other estimators, whose `fit` may learn rows several times.
+    max_iter, tol, warm_start, verbose = 1, None, False, 0
+    early_stopping = shuffle = False
+    random_state: Any = None
+
     _changeable = frozenset({"new_classes"})
 
     # To be defined by subclasses.

@@ -208,9 +208,8 @@ class OnlineEstimator(
         """
         # Callbacks score models on data as the user passed it: with labels and names.
         data = {"X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
-        schedule = self._schedule
         with rollback_on_error(self) as rollbacks:
-            continues = schedule.warm_start and self.__sklearn_is_fitted__()
+            continues = self.warm_start and self.__sklearn_is_fitted__()
             self._settle_parameters(begins=not continues)
             chunk = self._validate(
                 X, y, sample_weight, reset=not continues, row_by_row=False
@@ -221,12 +220,12 @@ class OnlineEstimator(
                 rollbacks.append(checkpoint(self._model, chunk.X))
             else:
                 self._start(chunk.X)
-                if schedule.max_iter > 1:
+                if self.max_iter > 1:
                     self._look_ahead(chunk)
                 self._origins = Origins([token_hex(8)])
             self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
-        if schedule.tol is not None and not converged:
+        if self.tol is not None and not converged:
             warn(
                 "Maximum number of iteration reached before convergence. Consider "
                 "increasing max_iter to improve the fit.",
@@ -239,18 +238,12 @@ class OnlineEstimator(
         """Show the new model all rows of :meth:`fit` before it learns the first."""
         self._model.look_ahead(chunk)
 
-    @property
-    def _schedule(self):
-        """Object that has the parameters of `fit`: by default the estimator."""
-        return self
-
     @with_callbacks
     def _run_epochs(self, chunk, data):
         """Learn epoch after epoch; return whether it stopped before `max_iter`."""
-        schedule = self._schedule
-        random_state = check_random_state(schedule.random_state)
+        random_state = check_random_state(self.random_state)
         training, held_out = self._hold_out(chunk, random_state)
-        context = self._init_callback_context(max_subtasks=schedule.max_iter)
+        context = self._init_callback_context(max_subtasks=self.max_iter)
         details = {"estimator": self, **data}
         self._run_callback(context.call_on_fit_task_begin, details)
         self.loss_curve_ = []
@@ -262,15 +255,15 @@ class OnlineEstimator(
         restore_best = None
         n_no_change = 0
         converged = stopped = False
-        while not (converged or stopped) and len(self.loss_curve_) < schedule.max_iter:
+        while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
             epoch = context.subcontext(task_name="epoch")
             self._run_callback(epoch.call_on_fit_task_begin, details)
             order = training
-            if schedule.shuffle:
+            if self.shuffle:
                 rows = len(chunk) if training is None else training
                 order = random_state.permutation(rows)
             is_first = not self.loss_curve_
-            if is_first and schedule.max_iter > 1:
+            if is_first and self.max_iter > 1:
                 learned = self._learn_first(chunk, order, random_state)
             else:
                 learned = self._learn(chunk, order, not is_first, is_first)
@@ -282,13 +275,13 @@ class OnlineEstimator(
                 curve = self.validation_loss_curve_
                 curve.append(self._model.mean_loss(validation))
                 report += f", held-out loss {curve[-1]:.6g}"
-            if schedule.verbose:
+            if self.verbose:
                 print(f"Epoch {self.n_iter_}: {report}")
             loss = curve[-1]
-            if schedule.tol is not None:
-                improves = loss <= best_loss - schedule.tol * curve[0]
+            if self.tol is not None:
+                improves = loss <= best_loss - self.tol * curve[0]
                 n_no_change = 0 if improves else n_no_change + 1
-                converged = n_no_change == schedule.n_iter_no_change
+                converged = n_no_change == self.n_iter_no_change
                 if loss < best_loss:
                     best_loss = loss
                     restore_best = checkpoint(self._model, chunk.X)
@@ -314,12 +307,11 @@ class OnlineEstimator(
 
     def _hold_out(self, chunk, random_state):
         """Split into indices of training and held-out rows; None, None if no split."""
-        schedule = self._schedule
-        is_auto = schedule.early_stopping == "auto"
-        has_a_choice = schedule.tol is not None and schedule.max_iter > 1
-        if not schedule.early_stopping or (is_auto and not has_a_choice):
+        is_auto = self.early_stopping == "auto"
+        has_a_choice = self.tol is not None and self.max_iter > 1
+        if not self.early_stopping or (is_auto and not has_a_choice):
             return None, None
-        c, fraction = chunk.sample_weight, schedule.validation_fraction
+        c, fraction = chunk.sample_weight, self.validation_fraction
         rows = np.arange(len(chunk)) if c is None else np.flatnonzero(c > 0.0)
         if is_auto and fraction * len(rows) < MIN_HELD_OUT:
             return None, None
@@ -334,7 +326,7 @@ class OnlineEstimator(
                 f"Cannot hold out validation_fraction={fraction:g} of {len(rows)} "
                 f"samples for early stopping: {str(error).rstrip('.')}."
             ) from error
-        held_out = rows[places] if schedule.shuffle else np.sort(rows[places])
+        held_out = rows[places] if self.shuffle else np.sort(rows[places])
         return np.setdiff1d(np.arange(len(chunk)), held_out), held_out
 
     def _fitted_attributes(self):
@@ -531,7 +523,7 @@ class OnlineEstimator(
     @property
     def _max_curve(self):
         """Maximum number of entries of `loss_curve_`."""
-        return max(MAX_CURVE, self._schedule.max_iter)
+        return max(MAX_CURVE, self.max_iter)
 
     # Rows whose labels come later.
 
