@@ -295,6 +295,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         return super()._validate(X, as_numpy_labels(y), *arguments, **keywords)
 
     def _target_checks(self, y, reset):
+        """Return keywords of scikit-learn's :func:`validate_data` for targets."""
         takes_several = is_multilabel(y) if reset else bool(self._output_shape)
         return {"multi_output": True} if takes_several else {}
 

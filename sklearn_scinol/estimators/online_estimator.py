@@ -131,8 +131,6 @@ class OnlineEstimator(
     def __init_subclass__(cls, **keywords):
         """Collect constraints of the parameters of the signature from all bases."""
         super().__init_subclass__(**keywords)
-        if "_parameter_constraints" in vars(cls):
-            return
         known: ChainMap = ChainMap()
         for each in map(vars, cls.__mro__):
             of_all = each.get("_parameter_constraints", {})

@@ -49,10 +49,6 @@ class ValidationMixin:
     def _check_first_call(self, first_call, classes, y=None, where=""):
         """Check the classes passed to `partial_fit`; nothing in regression."""
 
-    def _target_checks(self, y, reset):
-        """Return keywords of scikit-learn's :func:`validate_data` for targets."""
-        return {}
-
     def _shape_error(self, y):
         """Return the error for targets with another number of outputs than before."""
         expected = (y.shape[0], *self._output_shape)

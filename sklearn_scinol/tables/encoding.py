@@ -256,10 +256,8 @@ class Encoding(Part):
         return Hashed(keys, np.arange(len(keys)), get_names)
 
     def _keys(self, name, encoded):
-        for group, group_encoded in zip(self.groups, encoded, strict=True):
-            if name in group.names:
-                return group_encoded.get_keys(group.names.index(name))
-        raise KeyError(name)
+        place = next(i for i, group in enumerate(self.groups) if name in group.names)
+        return encoded[place].get_keys(self.groups[place].names.index(name))
 
     def _hash(self, engine, hashed, n_rows, learns):
         """Return the columns of keys, row by row, and where each row begins.
