@@ -282,10 +282,7 @@ class TableStream:
             if isinstance(file, Pipe):
                 file.is_last = is_last
 
-        def finish(rows):
-            return reader.unpack(reader.join(rows))
-
-        made = rechunk(parts, self._chunk_rows, self.files, finish)
+        made = rechunk(parts, self._chunk_rows, self.files, reader.join)
         for chunk in made_ahead(made, self._read_ahead):
             self._report(chunk.bad)
             yield chunk

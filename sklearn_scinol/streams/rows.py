@@ -225,18 +225,15 @@ class Tables(ABC):
         return pa.schema(map(self.schema.field, self.roles.features))
 
     def join(self, tables):
-        """Join tables without a copy."""
-        return pa.concat_tables(tables)
-
-    def unpack(self, table):
         """Return `X`, or a tuple of `X` and the target and weight that exist."""
+        table = pa.concat_tables(tables)  # without a copy
         X = table.select(self.roles.features)
         others = [as_array(table[name]) for name in self.roles.others]
         return (X, *others) if others else X
 
 
 class SparseRows(NamedTuple):
-    """A sparse matrix with its targets, which can be sliced and joined like a table."""
+    """A sparse matrix with its targets, which can be sliced like a table."""
 
     X: sparse.csr_matrix
     y: np.ndarray
@@ -248,11 +245,6 @@ class SparseRows(NamedTuple):
     def slice(self, start, length=None):
         stop = None if length is None else start + length
         return SparseRows(self.X[start:stop], self.y[start:stop])
-
-    @staticmethod
-    def join(parts):
-        X, y = zip(*parts, strict=True)
-        return SparseRows(sparse.vstack(X, format="csr"), np.concatenate(y))
 
 
 def parse_by_halves(parse, rows, start=0):
@@ -348,11 +340,11 @@ def parts_after(skip, parts):
             yield rest
 
 
-def rechunk(parts, size, files, finish):
+def rechunk(parts, size, files, join):
     """Yield each :class:`Chunk` of as many good rows, or fewer at a pause and the end.
 
     Parts are pairs of a :class:`Position`, where it begins, and a :class:`Part`.
-    `finish` makes the rows of a chunk from the good rows of parts.
+    `join` makes the rows of a chunk from the good rows of parts.
     """
     rows, bad, places, spans, n_good = [], [], [], [], 0
     for start, part in parts:
@@ -372,8 +364,8 @@ def rechunk(parts, size, files, finish):
             rows += [each for each in now.rows if each.num_rows]
             n_good += now.n_good
             if n_good == size or now.is_pause:
-                yield Chunk(finish(rows) if rows else None, bad, places, spans, start)
+                yield Chunk(join(rows) if rows else None, bad, places, spans, start)
                 part = part._replace(is_pause=False)
                 rows, bad, places, spans, n_good = [], [], [], [], 0
     if spans:
-        yield Chunk(finish(rows) if rows else None, bad, places, spans, start)
+        yield Chunk(join(rows) if rows else None, bad, places, spans, start)

@@ -14,6 +14,7 @@ from io import BytesIO, FileIO
 from itertools import chain, islice
 
 import numpy as np
+from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead, open_bytes
@@ -350,7 +351,6 @@ class LIBSVM(TextFormat):
     """Lines of a target, then numbers and values of the features other than 0."""
 
     features = None
-    join = staticmethod(SparseRows.join)
 
     def __init__(self, files, *, encoding=None, n_features=None, zero_based=None):
         super().__init__(files, encoding=encoding)
@@ -380,17 +380,16 @@ class LIBSVM(TextFormat):
             finite &= np.isfinite(abs(X).max(axis=1).toarray().ravel())
         if finite.all():
             return rows, []
-        faults = []
-        for i in np.flatnonzero(~finite).tolist():
-            is_target = not np.isfinite(y[i])
-            found = (
-                f"the target {y[i]}" if is_target else "a feature that is not finite"
-            )
-            faults.append(Fault(i, f"has {found}"))
+        of_feature = "has a feature that is not finite"
+        faults = [
+            Fault(i, of_feature if np.isfinite(y[i]) else f"has the target {y[i]}")
+            for i in np.flatnonzero(~finite).tolist()
+        ]
         return SparseRows(X[finite], y[finite]), faults
 
-    def unpack(self, rows):
-        return tuple(rows)
+    def join(self, parts):
+        X, y = zip(*parts, strict=True)
+        return sparse.vstack(X, format="csr"), np.concatenate(y)
 
     def explain(self, names, error):
         words = one_line(error)
