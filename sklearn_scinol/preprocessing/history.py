@@ -243,14 +243,7 @@ class OnlineHistory(TableReader):
 
     # How rows are read.
 
-    @property
-    def _known_columns(self):
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            return [f"x{j}" for j in range(self.n_features_in_)]
-        return names.tolist()
-
-    _needed_columns = _known_columns
+    _needed_columns = TableReader._known_columns
 
     def _read(self, X, reset):
         frame, is_dicts = self._open(X), is_dict_rows(X)

@@ -128,19 +128,23 @@ class TableReader(StreamTransformer):
         if frame.has_names:
             self.feature_names_in_ = np.array(frame.names, dtype=object)
 
+    @property
+    def _known_columns(self):
+        """Names of the columns, which may be those of an array."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            return [f"x{j}" for j in range(self.n_features_in_)]
+        return names.tolist()
+
     def _check_names(self, frame, has_dicts):
-        has_names = hasattr(self, "feature_names_in_")
-        known = [f"x{j}" for j in range(self.n_features_in_)]
-        known = list(self.feature_names_in_) if has_names else known
-        given = {*frame.names}
-        new, missing = [], []
+        known, given, new, missing = self._known_columns, {*frame.names}, [], []
         if self._as_learned("new_columns") == "error":
             new = sorted(given - {*known})
         if self._as_learned("missing_columns") == "error":
             missing = [name for name in self._needed_columns if name not in given]
         if not new and (has_dicts or not missing):
             return
-        if not (has_names or frame.has_names):
+        if not (hasattr(self, "feature_names_in_") or frame.has_names):
             raise ValueError(
                 f"X has {len(given)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
