@@ -1,11 +1,11 @@
 """Compile what an estimator will need, by learning a few rows with copies of it."""
 
 import multiprocessing
-import threading
 import warnings
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import ContextVar
 from tempfile import TemporaryDirectory
 
 import joblib
@@ -37,17 +37,13 @@ MAX_KEYS = 1000
 _estimators: weakref.WeakSet = weakref.WeakSet()
 _keys: set[str] = set()
 
-
-class _Local(threading.local):
-    is_rehearsal = False
-
-
-_local = _Local()
+# Whether this thread learns with a copy.
+_rehearses: ContextVar[bool] = ContextVar("rehearses", default=False)
 
 
 def is_rehearsal():
     """Whether this thread learns with a copy, so that loops are compiled."""
-    return _local.is_rehearsal
+    return _rehearses.get()
 
 
 def compile_once(estimator, X):
@@ -134,7 +130,7 @@ def _rehearse(estimator, X, y, classes, is_late):
     If `is_late`, labels come late, too. Returns whether single rows will take the same
     loops after more rows.
     """
-    before, _local.is_rehearsal = _local.is_rehearsal, True
+    before = _rehearses.set(True)
     try:
         with warnings.catch_warnings(action="ignore"):
             model = _copy(estimator)
@@ -146,7 +142,7 @@ def _rehearse(estimator, X, y, classes, is_late):
             _learn(model, X, np.arange(len(y)) % 2, is_late, classes=[0, 1])
             return _learn(model, X, np.minimum(np.arange(len(y)), 2), is_late)
     finally:
-        _local.is_rehearsal = before
+        _rehearses.reset(before)
 
 
 def _copy(estimator):
