@@ -43,15 +43,7 @@ from ..streams.errors import one_line, quote
 from ..streams.files import find_files
 from ..streams.rows import Position
 from ..tables.kinds import KINDS
-from . import common, saving
-from .report import (
-    REPORT_HELP,
-    Report,
-    check_report,
-    print_report,
-    shares_by_column,
-    write_report,
-)
+from . import common, report, saving
 from .scores import RunningTable, score_test
 
 #: Beginning of the names of classifier and regressor of each family.
@@ -113,7 +105,7 @@ def add_arguments(parser):
         help="column with the times at which labels were known, instead of --delay; "
         "the model does not see it",
     )
-    add("--report", metavar="FILE", help=REPORT_HELP)
+    add("--report", metavar="FILE", help=report.HELP)
     add("-q", "--quiet", action="store_true", help="print the final report only")
     group = parser.add_argument_group("model")
     group.add_argument("--model", metavar="FILE", help="where to save the model")
@@ -271,7 +263,7 @@ def run(arguments):
         arguments.error("--from-start needs --resume")
     common.open_standard_input(arguments)
     files = find_files([*arguments.paths, *arguments.test_file])
-    check_report(arguments.report, files)
+    report.check(arguments.report, files)
     if arguments.model:
         common.check_can_save(arguments.model)
         common.check_not_read(arguments.model, files)
@@ -282,10 +274,10 @@ def run(arguments):
     )
     monitor = None if arguments.alarms is None else LossMonitor(arguments.alarms)
     table = RunningTable(learner, arguments.quiet, monitor, arrivals)
-    report = _learn(arguments, learning, table)
+    found = _learn(arguments, learning, table)
     if arguments.test_file:
-        report["test"] = _test(arguments, learning, learner)
-    write_report(arguments.report, report)
+        found["test"] = _test(arguments, learning, learner)
+    report.write(arguments.report, found)
 
 
 def _test(arguments, learning, learner):
@@ -293,12 +285,14 @@ def _test(arguments, learning, learner):
     model, facts = learning.model, learning.facts
     known = common.known_columns(model, arguments.target)
     stream = _open(arguments, model, arguments.test_file, known, facts)
-    report = Report("predicted")
-    chunks = (chunk.rows for chunk in report.chunks(stream) if chunk.rows is not None)
+    record = report.Report("predicted")
+    chunks = (chunk.rows for chunk in record.chunks(stream) if chunk.rows is not None)
     result = score_test(learner, chunks, arguments.label_time)
     common.print_line()
     common.print_line(f"{', '.join(arguments.test_file)}, not learned:")
-    return print_report(report.finish(result=result), int(result["n_samples"][-1]))
+    return report.print_report(
+        record.finish(result=result), int(result["n_samples"][-1])
+    )
 
 
 def _arrivals(arguments):
@@ -367,10 +361,10 @@ def _learn(arguments, learning, table):
     found = find_files(arguments.paths)
     files = [*map(os.fspath, found)]
     facts = learning.facts | {"files": files, "sizes": [*map(saving.size_of, found)]}
-    report = Report("learned")
+    record = report.Report("learned")
     if place.position is not None:
         with saving.valid(arguments.resume):
-            report = Report("learned", *progress["report"])
+            record = report.Report("learned", *progress["report"])
             table.restore(progress["table"])
             saving.start_at(stream, progress)
 
@@ -382,7 +376,7 @@ def _learn(arguments, learning, table):
             "position": place.position,
             "n_bad_rows": stream.n_bad_rows,
             "bad_rows": [tuple(vars(each).values()) for each in stream.bad_rows],
-            "report": report.state(),
+            "report": record.state(),
             "table": table.state(),
         }
 
@@ -395,7 +389,7 @@ def _learn(arguments, learning, table):
     try:
         # To terminate is to interrupt: the model is saved.
         with _handling([signal.SIGTERM], signal.default_int_handler):
-            _learn_chunks(stream, table, place, saver, report)
+            _learn_chunks(stream, table, place, saver, record)
             with _delayed_interruption(), place.moving():
                 table.learn_rest()
                 place.position = None
@@ -418,9 +412,9 @@ def _learn(arguments, learning, table):
                 saver.finish()
         finally:
             if is_complete or table.n_added:
-                columns = shares_by_column(learning.model)
-                found = report.finish(columns, table.finish())
-                print_report(found, table.n_added)
+                columns = report.shares_by_column(learning.model)
+                found = record.finish(columns, table.finish())
+                report.print_report(found, table.n_added)
     return found
 
 
@@ -438,10 +432,10 @@ class _Place:
         self.is_known = True
 
 
-def _learn_chunks(stream, table, place, saver, report):
+def _learn_chunks(stream, table, place, saver, record):
     """Learn all chunks of a stream, and save in between."""
     is_empty = place.position is None
-    for chunk in report.chunks(stream):
+    for chunk in record.chunks(stream):
         is_empty &= chunk.rows is None
         with _delayed_interruption():
             with place.moving():

@@ -22,15 +22,7 @@ from .._validation import last_step
 from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
 from ..tables.inputs import MEASURES
-from . import common
-from .report import (
-    REPORT_HELP,
-    Report,
-    check_report,
-    print_report,
-    sums_by_column,
-    write_report,
-)
+from . import common, report
 
 #: Names of the columns with predictions, numbers of rows, and reasons.
 PREDICTION, FILE, ROW, REASON = "prediction", "file", "row", "reason"
@@ -64,7 +56,7 @@ def add_arguments(parser):
         action="store_true",
         help="also write why a row has no prediction, with --on-bad-row skip or warn",
     )
-    add("--report", metavar="FILE", help=REPORT_HELP)
+    add("--report", metavar="FILE", help=report.HELP)
     common.add_reading(parser)
 
 
@@ -73,11 +65,11 @@ def run(arguments):
     common.open_standard_input(arguments)
     files = find_files(arguments.paths)
     common.check_not_read(arguments.output, [*files, arguments.model])
-    check_report(arguments.report, [*files, arguments.model])
+    report.check(arguments.report, [*files, arguments.model])
     model, progress = common.load_with_progress(arguments.model)
     if arguments.proba and not hasattr(model, "predict_proba"):
         raise ValueError(f"The model of {arguments.model} has no probabilities.")
-    lines, report = _Lines(arguments, model, files), Report("predicted")
+    lines, record = _Lines(arguments, model, files), report.Report("predicted")
     known = common.known_columns(model)
     names = (progress or {}).get("names")
     stream = common.open_stream(
@@ -90,13 +82,13 @@ def run(arguments):
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(map(lines.cell, lines.header))
-        for chunk in report.chunks(stream):
+        for chunk in record.chunks(stream):
             writer.writerows(lines.of(chunk, stream, known["columns"]))
             file.flush()  # rows of a pipe may come slowly
-    found = report.finish(lines.shares_by_column())
-    write_report(arguments.report, found)
+    found = record.finish(lines.shares_by_column())
+    report.write(arguments.report, found)
     if arguments.output:  # else standard output has the lines
-        print_report(found)
+        report.print_report(found)
     if stream.n_bad_rows:
         common.print_line(
             f"{stream.n_bad_rows:,} bad rows have no prediction.", file=sys.stderr
@@ -133,7 +125,7 @@ class _Lines:
             predicted = self._predictions(X)
             if self.arguments.report:
                 self.n_rows += len(X)
-                for name, sums in sums_by_column(self.model, X).items():
+                for name, sums in report.sums_by_column(self.model, X).items():
                     self.sums[name] = self.sums.get(name, 0 * sums) + sums
         bad = dict(zip(chunk.places, chunk.bad, strict=True))
         for place, number in enumerate(self._numbers(chunk.spans)):

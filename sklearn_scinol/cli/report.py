@@ -16,7 +16,7 @@ from ..engines.clock import learning_time, stopped
 from .common import check_not_read, encoder_of, print_line
 from .scores import NAMES
 
-REPORT_HELP = (
+HELP = (
     "also write rows, bad rows by reason, what is missing, unseen, out of range or of "
     "another type in each column, and rates as JSON"
 )
@@ -132,14 +132,14 @@ def sums_by_column(model, X):
     }
 
 
-def check_report(path, files):
+def check(path, files):
     """Raise an error, before any work, if no report can be written there."""
     if path is not None:
         check_regular_file(path)
         check_not_read(path, files)
 
 
-def write_report(path, report):
+def write(path, report):
     """Write a report as JSON, all or nothing."""
     if path is not None:
         with replacing(path, "x", encoding="utf-8") as file:
