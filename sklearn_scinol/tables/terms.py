@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import columns
 from .column_group import keys_of_values
-from .columns import (
-    HOURS,
-    MONTHS,
-    WEEKDAYS,
-    Booleans,
-    Categories,
-    Dates,
-    Numbers,
-    Texts,
-    Times,
-    hash_words,
-)
 from .frames import Column
 from .strings import Strings
 
@@ -89,9 +79,9 @@ def table_terms(engine, encoding, coef):
     terms, n_before = [], 0
     remembered = _Remembered(engine, encoding.hashed, coef[encoding.n_named_columns :])
     for group in encoding.groups:
-        columns = encoding.value_columns[n_before : n_before + group.n_values]
+        places = encoding.value_columns[n_before : n_before + group.n_values]
         n_before += group.n_values
-        slopes = coef[columns].reshape(len(group.names), -1)
+        slopes = coef[places].reshape(len(group.names), -1)
         if make := MAKERS.get(type(group)):
             terms += make(engine, group, slopes, coef, remembered)
     return [term for term in terms if term.points.size]
@@ -137,11 +127,11 @@ def _points_of_number(group, j):
     return points, np.isin(points, own)
 
 
-def _side_by_side(columns, fill):
+def _side_by_side(arrays, fill):
     """Put arrays of different lengths side by side, filled at the end."""
-    stacked = np.full((max(1, *map(len, columns)), len(columns)), fill)
-    for j, column in enumerate(columns):
-        stacked[: len(column), j] = column
+    stacked = np.full((max(1, *map(len, arrays)), len(arrays)), fill)
+    for j, array in enumerate(arrays):
+        stacked[: len(array), j] = array
     return stacked
 
 
@@ -153,19 +143,18 @@ def _dates(engine, group, slopes, coef, _):
     seasons = _of_dates(engine, group, all_days)
     for j, name in enumerate(group.names):
         missing = _missing(group, j, coef)
-        first = group.starts()[j] + 1  # after that of missing values
-        months, weekdays, hours = np.split(
-            coef[first : first + sum(map(len, (MONTHS, WEEKDAYS, HOURS)))],
-            np.cumsum([len(MONTHS), len(WEEKDAYS)]),
-        )
-        of_month = months[days.astype("datetime64[M]").astype(int) % len(MONTHS)]
+        ends = group.starts()[j] + 1 + np.cumsum([0, *map(len, group.parts)])
+        months, weekdays, hours = (coef[slice(*pair)] for pair in pairwise(ends))
+        of_month = months[
+            days.astype("datetime64[M]").astype(int) % len(columns.MONTHS)
+        ]
         season = seasons[:, j, 1:] @ slopes[j, 1:] + of_month
         time = slopes[j, 0] * times[: moments[j].size, j, 0]
         parts = {
             "time": (moments[j], time, missing),
             "season": (days, season, 0.0),
-            "weekday": (np.array(WEEKDAYS, object), weekdays.copy(), 0.0),
-            "hour": (np.array(HOURS, object), hours.copy(), 0.0),
+            "weekday": (np.array(columns.WEEKDAYS, object), weekdays.copy(), 0.0),
+            "hour": (np.array(columns.HOURS, object), hours.copy(), 0.0),
         }
         for part, (points, values, of_missing) in parts.items():
             if moments[j].size:
@@ -228,7 +217,9 @@ def _texts(engine, group, slopes, coef, remembered):
 
         def keys_of(texts, name=name):
             # The last key of one word is its own, and of two words that of the pair.
-            words = hash_words(engine, name, Column(texts, np.zeros(len(texts), bool)))
+            words = columns.hash_words(
+                engine, name, Column(texts, np.zeros(len(texts), bool))
+            )
             keys = np.zeros(len(texts), np.uint64)
             keys[words.rows] = words.keys
             return keys
@@ -251,12 +242,12 @@ def _missing(group, j, coef):
 
 
 MAKERS = {
-    Numbers: _numbers,
-    Dates: _dates,
-    Times: _times,
-    Booleans: _booleans,
-    Categories: _categories,
-    Texts: _texts,
+    columns.Numbers: _numbers,
+    columns.Dates: _dates,
+    columns.Times: _times,
+    columns.Booleans: _booleans,
+    columns.Categories: _categories,
+    columns.Texts: _texts,
 }
 
 
