@@ -42,6 +42,12 @@ FILES_HELP = f"file, folder or pattern of names, or {STDIN} for standard input"
 #: Maximum memory that unpacking a model may take, of wide tables.
 MAX_BYTES = 2**33
 
+#: Options of :func:`add_reading` that are parameters of `read_table`.
+OF_READING = (
+    *("chunk_rows", "delimiter", "encoding"),
+    *("file_format", "null_values", "on_bad_row"),
+)
+
 #: Types of columns by their kinds.
 TYPES_OF_KINDS = {
     "number": "float64",
@@ -155,32 +161,22 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
     `kinds` are known kinds of columns, and `keep` names of columns of which the text is
     wanted as it is.
     """
-    file_format = format_of(find_files(files), arguments.file_format)
-    is_csv, types = file_format == "csv", {}
+    file_format, types = format_of(find_files(files), arguments.file_format), {}
+    is_json, is_of_text = file_format == "json", file_format in ("csv", "json")
     if columns is not None:
         added = [name for name in dict.fromkeys(keep) if name not in columns]
         columns = [*columns, *added]
-        if file_format in ("csv", "json"):
+        if is_of_text:
             types = dict.fromkeys(added, "string")
-    is_json = file_format == "json"
     for name, kind in (kinds or {}).items():
         if kind in TYPES_OF_KINDS:  # numbers and texts look alike in text files
-            is_text = kind in ("category", "text") and (is_csv or is_json)
+            is_text = kind in ("category", "text") and is_of_text
             is_type = is_text or (kind == "number" and not is_json)
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
     names = options.pop("names", None)
-    stream = read_table(
-        files,
-        columns=columns,
-        chunk_rows=arguments.chunk_rows,
-        file_format=arguments.file_format,
-        column_types=types or None,
-        delimiter=arguments.delimiter,
-        encoding=arguments.encoding,
-        null_values=arguments.null_values,
-        **{"on_bad_row": arguments.on_bad_row, **options},
-    )
+    options = {name: getattr(arguments, name) for name in OF_READING} | options
+    stream = read_table(files, columns=columns, column_types=types or None, **options)
     if missing := [name for name in keep if name not in stream.columns]:
         raise ValueError(f"{stream.files[0]} has no column {missing[0]!r} to keep.")
     if names and (new := {*stream.columns} - {*names, *(columns or ()), *keep}):
