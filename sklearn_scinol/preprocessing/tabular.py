@@ -274,12 +274,8 @@ class TableTransformer(TableReader):
         return rows
 
     def _learn_targets(self, engine, rows):
-        if self._dense is None:
-            return
-        encoding = self._encoding_of(rows)
-        stacked = encoding.stack(rows.columns)
-        groups = encoding.encode_groups(engine, stacked, learns=False)
-        self._dense.learn_targets(engine, encoding, stacked, groups, rows.targets)
+        if self._dense is not None:
+            self._dense.learn_targets(engine, self._encoding_of(rows), rows)
 
     def _follow(self, X, late, targets, is_label):
         late_columns = self._encoding.late
@@ -291,12 +287,9 @@ class TableTransformer(TableReader):
         def encode(engine, rows):
             rows.targets = None
             if self._dense is not None:
-                known, of_late = self._encoding, self._read(late, reset=False)
-                stacked = known.stack(of_late.columns)
-                groups = known.encode_groups(engine, stacked, learns=False)
-                valid = of_late.with_targets(targets).targets
-                of_rows = stacked, groups, valid, is_label
-                rows.targets = self._dense.late_targets(engine, known, *of_rows)
+                of_late = self._read(late, reset=False).with_targets(targets)
+                of_rows = self._encoding, of_late, is_label
+                rows.targets = self._dense.late_targets(engine, *of_rows)
             return self._encode(engine, rows, learns=True)
 
         return self._learn_and_transform(X, None, False, encode)

@@ -280,20 +280,23 @@ class DenseView(Part):
         rows = np.hstack(numbers), keys, n_missing, texts, not_begun
         return self.join(engine, columns, rows, targets, learns)
 
-    def learn_targets(self, engine, encoding, stacked, groups, targets):
-        """Learn the targets of rows that were learned without; see :meth:`encode`."""
-        late = self.late_targets(engine, encoding, stacked, groups, targets, None)
+    def learn_targets(self, engine, encoding, rows):
+        """Learn the targets of rows that were learned without."""
+        late = self.late_targets(engine, encoding, rows, None)
         late.keys.encode(engine, self.means, (late.y, late.sample_weight))
 
-    def late_targets(self, engine, encoding, stacked, groups, targets, is_label):
-        """Return :class:`LateTargets` of rows; see :meth:`encode`."""
+    def late_targets(self, engine, encoding, rows, is_label):
+        """Return :class:`LateTargets` of rows that were read from a table."""
+        stacked = encoding.stack(rows.columns)
+        groups = encoding.encode_groups(engine, stacked, learns=False)
         combined = encoding.combine(engine, groups)
         keys, texts, not_begun = self._keys(
             engine, encoding, stacked, groups, combined, learns=False
         )
         keyed = self.columns(encoding.groups)[1]
         placed = self._place_keys(keyed, keys, texts, not_begun)
-        return LateTargets(placed, *self._as_targets(targets, len(keys)), is_label)
+        targets = self._as_targets(rows.targets, len(keys))
+        return LateTargets(placed, *targets, is_label)
 
     def learn_keys(self, engine, columns, keys, targets):
         """Learn the targets of rows with keys and without texts; see :meth:`join`."""
