@@ -1,19 +1,20 @@
 """Fixtures of the command line."""
 
 import re
+import signal
 
 import pytest
 
 from sklearn_scinol.cli import main
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def in_folder(tmp_path, monkeypatch, request):
-    """Names of files are short, and blocks of text have a few rows."""
+    """Names of files are short; blocks of text have a few rows, if a module says so."""
     monkeypatch.chdir(tmp_path)
-    size = request.module.BLOCK_BYTES
-    monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", size)
-    monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
+    if size := getattr(request.module, "BLOCK_BYTES", None):
+        monkeypatch.setattr("sklearn_scinol.streams.text.BLOCK_BYTES", size)
+        monkeypatch.setattr("sklearn_scinol.streams.text.MIN_BLOCK_ROWS", 1)
 
 
 @pytest.fixture
@@ -24,6 +25,26 @@ def run(capsys):
         return main(list(map(str, argv))), *capsys.readouterr()
 
     return run
+
+
+@pytest.fixture
+def interruptions():
+    """Are not ignored, whatever runs the tests, nor by processes that they start."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def works(run):
+    """Run a command that succeeds without a message; return what it printed."""
+
+    def works(*argv):
+        status, out, err = run(*argv)
+        assert (status, err) == (0, "")
+        return out
+
+    return works
 
 
 @pytest.fixture

@@ -50,27 +50,9 @@ N_MUTILATED = int(os.environ.get("MUTILATED_FILES", 10))
 
 
 @pytest.fixture(autouse=True)
-def in_folder(tmp_path, monkeypatch):
-    """Names of files are short, as they are in messages."""
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture(autouse=True)
 def no_progress_bar(monkeypatch):
     """Print the same on a slow machine, where a bar would appear."""
     monkeypatch.setattr(progressive, "_progress_bar", lambda progress: nullcontext())
-
-
-@pytest.fixture
-def works(run):
-    """Run a command that succeeds without a message; return what it printed."""
-
-    def works(*argv):
-        status, out, err = run(*argv)
-        assert (status, err) == (0, "")
-        return out
-
-    return works
 
 
 def write(name="data.csv", rows=slice(None), late_class=None):
@@ -157,18 +139,21 @@ def test_table_and_scores_are_those_of_progressive_validation(works, options):
     assert score_in(quiet, "log loss") == score_in(out, "log loss")
 
 
-def test_regression(works):
+def test_regression(works, fails):
     stream = read_table(write(), target="amount", columns=["length", "city", "zip"])
     model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
     ((X, y),) = stream
     said = model.partial_fit_predict(X, y)
-    out = works("learn", "data.csv", *AMOUNTS, "--kind", "w=drop")
+    options = "--kind", "w=drop", "--model", "m.skops"
+    out = works("learn", "data.csv", *AMOUNTS, *options)
     absolute_error = score_in(out, "absolute error")
     assert absolute_error == pytest.approx(mean_absolute_error(y, said), rel=1e-5)
     assert score_in(out, "R2") == pytest.approx(r2_score(y, said), rel=1e-4)
     last = table_in(out)[-1]
     assert float(last["label"]) == pytest.approx(y[-1], rel=1e-5)
     assert float(last["prediction"]) == pytest.approx(said[-1], rel=1e-5)
+    predict = "predict", "data.csv", "--model", "m.skops", "--proba"
+    fails(*predict, words="has no probabilities")
 
 
 def as_int(text):
@@ -341,12 +326,10 @@ def test_history(works, options, keys):
         ]
 
 
-def test_declared_numbers_make_rows_bad_that_have_none(run, works):
+def test_declared_numbers_make_rows_bad_that_have_none(run, fails, works):
     Path("data.csv").write_text("x,y\n" + "1,a\n2,b\n" * 5 + "?,a\n")
     options = "learn", "data.csv", "--target", "y", *SMALL, "-q"
-    status, _, err = run(*options, "--kind", "x=number")
-    assert status == 1
-    assert "Row 11 of data.csv has '?' in column 'x'" in err
+    fails(*options, "--kind", "x=number", words=r"Row 11 .* has '\?' in column 'x'")
     out = works(*options, "--kind", "x=number", "--on-bad-row", "skip")
     assert score_in(out, "bad rows left out") == 1
     assert score_in(out, "rows") == 10
@@ -508,12 +491,6 @@ def test_bad_delays(run, options, words):
     assert words in err
 
 
-def test_delay_by_a_column_that_is_not_there(fails):
-    write_times()
-    delay = "--delay", "2d", "--time", "then"
-    fails("learn", "times.csv", *CLASSES, *delay, words="no column 'then'")
-
-
 def test_resume_of_a_model_without_encoder(works):
     write()
     columns = ["length", "w"]
@@ -565,15 +542,16 @@ def test_predict(run, works, model):
 
 
 @pytest.mark.slow
-def test_labels_that_are_formulas(run, works):
+def test_cells_that_are_formulas(run, works):
     labels = "=cmd|' /C calc'!A0", "-1.5", "+", "plain"
-    rows = [f"{row % 4},{labels[row % 4]}" for row in range(40)]
-    Path("data.csv").write_text("\n".join(["=x,y", *rows]))
-    options = "--target", "y", *SMALL, "--model", "m.skops"
+    rows = [f"{row % 4},{labels[row % 4]},=1+{row}" for row in range(40)]
+    Path("data.csv").write_text("\n".join(["=x,y,id", *rows]))
+    options = "--target", "y", *SMALL, "--model", "m.skops", "--kind", "id=drop"
     works("learn", "data.csv", *options)
     for argv, formula in (
         (("predict", "data.csv", "--model", "m.skops"), labels[0]),
         (("predict", "data.csv", "--model", "m.skops", "--proba"), labels[0]),
+        (("predict", "data.csv", "--model", "m.skops", "--keep", "id"), "=1+0"),
         (("inspect", "m.skops"), "=x=2"),
     ):
         status, _, err = run(*argv, "--output", "plain.csv")
@@ -901,6 +879,12 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
         ("x,y\n1,a\n", ["--resume", "missing.skops"], "missing.skops: No such file"),
         ("x,y\n1,a\n", ["--model", "no/m.skops"], "There is no folder"),
         ("x,y\n1,a\n", ["--model", "."], "is not a regular file"),
+        (
+            "x,y\n1\n",
+            ["--on-bad-row", "skip"],
+            "no good rows: Row 1 .* 1 values, not 2",
+        ),
+        ("x,y\n1,a\n", ["--delay", "2d", "--time", "then"], "no column 'then'"),
     ],
 )
 def test_bad_data(fails, text, options, words):
@@ -935,17 +919,6 @@ def test_what_is_read_is_not_written(fails, read, argv, link):
     assert Path(read).read_bytes() == before
 
 
-def test_all_rows_are_bad(fails):
-    Path("data.csv").write_text("x,y\n1\n2\n")
-    options = *CLASSES[:4], "--on-bad-row", "skip"
-    fails(
-        "learn",
-        "data.csv",
-        *options,
-        words="data.csv has no good rows: Row 1 of data.csv has 1 values, not 2.",
-    )
-
-
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="all may be read")
 def test_permissions(fails, model):
     Path("data.csv").chmod(0)
@@ -955,7 +928,7 @@ def test_permissions(fails, model):
     fails("learn", "data.csv", *CLASSES, "--model", "folder/m.skops", words="denied")
 
 
-def test_bad_models(fails, run, model):
+def test_bad_models(fails, model):
     def refuses(words):
         for argv in (
             ("predict", "data.csv", "--model", "bad.skops"),
@@ -989,15 +962,7 @@ def test_other_columns_than_learned(works, fails, model):
     fails("predict", "other", *options, words=words)
 
 
-def test_no_probabilities(fails):
-    write()
-    run_options = "learn", "data.csv", *AMOUNTS, "--model", "m.skops", "-q"
-    assert main(list(run_options)) == 0
-    options = "--model", "m.skops", "--proba"
-    fails("predict", "data.csv", *options, words="has no probabilities")
-
-
-def test_unknown_class_in_test_file(fails, run):
+def test_unknown_class_in_test_file(fails):
     write("train.csv"), write("test.csv", late_class="maybe")
     out = fails(
         *("learn", "train.csv", *CLASSES, "--test-file", "test.csv"),
@@ -1018,36 +983,6 @@ def test_scores_are_there_if_the_model_cannot_be_saved(fails, monkeypatch):
     options = "learn", "data.csv", *CLASSES, "--model", "m.skops"
     out = fails(*options, words="m.skops: No space left on device.")
     assert score_in(out, "rows") == N_ROWS
-
-
-@pytest.fixture
-def interruptions():
-    """Are not ignored, whatever runs the tests, nor by processes that they start."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals are others")
-@pytest.mark.usefixtures("interruptions")
-def test_interruption_waits_for_the_chunk(run, monkeypatch):
-    write()
-    encode = TableEncoder._encode
-
-    def encode_and_interrupt(encoder, *arguments, **keywords):
-        if encoder.n_samples_seen_ == 100:
-            os.kill(os.getpid(), signal.SIGINT)
-        return encode(encoder, *arguments, **keywords)
-
-    monkeypatch.setattr(TableEncoder, "_encode", encode_and_interrupt)
-    options = "learn", "data.csv", *CLASSES, "--chunk-rows", 50, "--model", "m.skops"
-    status, out, err = run(*options, "-q")
-    assert status == 130
-    assert err.startswith("Interrupted. 150 rows were learned. m.skops has the model")
-    assert score_in(out, "rows") == 150
-    model = load("m.skops")
-    assert model[0].n_samples_seen_ == model[1].n_samples_seen_ == 150
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("module", ["pyarrow", "skops"])

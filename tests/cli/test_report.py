@@ -8,8 +8,6 @@ import pytest
 
 from sklearn_scinol.persistence import load
 
-pytestmark = pytest.mark.usefixtures("in_folder")
-
 BLOCK_BYTES = 500
 
 LEARN = "learn", "a.csv", "--target", "y", "--estimator", "scinol", "--quiet"
@@ -34,9 +32,8 @@ def report(path="r.json"):
 
 
 @pytest.mark.parametrize("steps", [[], ["--key", "city"]], ids=["", "history"])
-def test_learn(run, rows, steps):
-    status, out, err = run(*LEARN, *SKIP, *steps, "--report", "r.json")
-    assert (status, err) == (0, "")
+def test_learn(works, rows, steps):
+    out = works(*LEARN, *SKIP, *steps, "--report", "r.json")
     found = report()
     assert found["rows"] == 100
     assert found["bad_rows"] == {"has 2 values, not 3": 2, "has 4 values, not 3": 1}

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial, partialmethod
+from functools import partialmethod
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -27,8 +27,6 @@ pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
-
-pytestmark = pytest.mark.usefixtures("in_folder")
 
 N_ROWS = 240
 
@@ -78,12 +76,8 @@ def write_csv(name, part):
 
 
 def write_arrow(name, part):
-    with pa.ipc.new_file(name, part.schema) as writer:
-        writer.write_table(part, max_chunksize=25)
-
-
-def write_arrow_stream(name, part):
-    with pa.ipc.new_stream(name, part.schema) as writer:
+    new = pa.ipc.new_stream if name.endswith("s") else pa.ipc.new_file
+    with new(name, part.schema) as writer:
         writer.write_table(part, max_chunksize=25)
 
 
@@ -97,7 +91,7 @@ WRITERS = {
     ".csv.gz": write_csv,
     ".parquet": lambda name, part: pq.write_table(part, name, row_group_size=70),
     ".arrow": write_arrow,
-    ".arrows": write_arrow_stream,
+    ".arrows": write_arrow,
     ".jsonl": write_json,
 }
 
@@ -124,7 +118,7 @@ def write_at_once(patch):
     patch.setattr(Saver, "add", lambda saver, n: (add(saver, n), saver.join()))
 
 
-def learn_and_kill(run, argv, kills, capsys):
+def learn_and_kill(works, argv, kills, capsys):
     """Learn with kills after so many chunks each, and to the end; what is printed."""
     for n_chunks in kills:
         with pytest.MonkeyPatch.context() as patch:
@@ -135,8 +129,7 @@ def learn_and_kill(run, argv, kills, capsys):
         (command,) = re.findall("`(.*)`", error.value.__notes__[-1])
         argv = shlex.split(command)[1:]
     capsys.readouterr()
-    status, out, err = run(*argv)
-    assert (status, err) == (0, "")
+    out = works(*argv)
     return out
 
 
@@ -158,21 +151,20 @@ def assert_same_model(path, other):
 
 
 @pytest.fixture
-def check(run, capsys):
+def check(run, works, capsys):
     """Check that learning with kills gives what it gives without, to the last bit."""
-    return partial(_check, run, capsys)
 
+    def check(argv, kills=(1, 2, 3)):
+        status, out, _ = run(*argv, "--model", "whole.skops", "--report", "whole.json")
+        assert status == 0
+        resumed = learn_and_kill(works, [*argv, "--report", "r.json"], kills, capsys)
+        assert "Going on after row" in resumed
+        assert final_scores(resumed) == final_scores(out) != []
+        assert_same_model("m.skops", "whole.skops")
+        assert report_of("r.json") == report_of("whole.json")
+        assert load_with_progress("m.skops")[1]["position"] is None
 
-def _check(run, capsys, argv, kills=(1, 2, 3)):
-    status, out, _ = run(*argv, "--model", "whole.skops", "--report", "whole.json")
-    assert status == 0
-    resumed = learn_and_kill(run, [*argv, "--report", "r.json"], kills, capsys)
-    assert "Going on after row" in resumed
-    assert final_scores(resumed) == final_scores(out) != []
-    assert_same_model("m.skops", "whole.skops")
-    assert report_of("r.json") == report_of("whole.json")
-    _, progress = load_with_progress("m.skops")
-    assert progress["position"] is None
+    return check
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -227,7 +219,7 @@ def test_bad_rows(run, check):
     assert "bad rows left out" in run(*argv)[1]
 
 
-def test_standard_input(run, monkeypatch):
+def test_standard_input(works, monkeypatch):
     """It says what to feed, and learns that."""
     write_csv("a.csv", table())
     lines = Path("a.csv").read_text().splitlines(keepends=True)
@@ -238,7 +230,7 @@ def test_standard_input(run, monkeypatch):
 
     feed(1)
     argv = ["learn", "-", *CLASSES]
-    assert run(*argv, "--model", "whole.skops")[0] == 0
+    works(*argv, "--model", "whole.skops")
     for n_chunks in 2, 3:
         with pytest.MonkeyPatch.context() as patch:
             write_at_once(patch)
@@ -251,15 +243,14 @@ def test_standard_input(run, monkeypatch):
         found = re.search("feed it from row ([0-9]+) on, below the header", note)
         argv = shlex.split(re.search("`(.*)`", note)[1])[1:]
     feed(int(found[1]))
-    status, out, err = run(*argv)
-    assert (status, err) == (0, "")
+    out = works(*argv)
     assert "Standard input should begin with the row after row 150 of -." in out
     assert_same_model("m.skops", "whole.skops")
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
-def test_pipe_that_stays_open(run, monkeypatch):
+def test_pipe_that_stays_open(works, monkeypatch):
     """Rows are learned and saved while none come, and others later."""
     write_csv("a.csv", table())
     lines = Path("a.csv").read_text().splitlines(keepends=True)
@@ -290,8 +281,8 @@ def test_pipe_that_stays_open(run, monkeypatch):
     lines = Path("a.csv").read_text().splitlines(keepends=True)
     text = "".join([lines[0], *lines[151:]]).encode()
     monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(text)))
-    assert run(*argv)[0] == 0
-    assert run("learn", "a.csv", *CLASSES, "--model", "whole.skops")[0] == 0
+    works(*argv)
+    works("learn", "a.csv", *CLASSES, "--model", "whole.skops")
     for step, expected in zip(load("m.skops"), load("whole.skops"), strict=True):
         assert_identical(learned(step), learned(expected))
 
@@ -308,62 +299,58 @@ def wait_for_row(row):
     pytest.fail(f"no model that has learned {row} rows")
 
 
-def test_interruption_saves(run, monkeypatch):
-    """Also without `--save-every`, and the command that it names goes on."""
+@pytest.mark.usefixtures("interruptions")
+def test_interruption_saves(run, works):
+    """It waits for the chunk, and the command that it names goes on."""
     write_csv("a.csv", table())
     argv = ["learn", "a.csv", *CLASSES, "-q"]
-    assert run(*argv, "--model", "whole.skops")[0] == 0
+    works(*argv, "--model", "whole.skops")
     learn_chunk = learn.RunningTable.learn
 
-    def learn_and_interrupt(running, *chunk, number):
-        learn_chunk(running, *chunk)
-        if running.n_added == 90:
+    def interrupt_and_learn(running, *chunk, number):
+        if running.n_added == 60:
             os.kill(os.getpid(), number)
+        learn_chunk(running, *chunk)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        for number in signal.SIGINT, signal.SIGTERM:
-            with pytest.MonkeyPatch.context() as patch:
-                interrupted = partialmethod(learn_and_interrupt, number=number)
-                patch.setattr(learn.RunningTable, "learn", interrupted)
-                status, _, err = run(*argv, "--model", "m.skops")
-            assert status == 130
-            begin = "Interrupted. 90 rows were learned. m.skops has the model up to row"
-            assert err.startswith(f"{begin} 90 of a.csv: to go on run `")
-            command = shlex.split(re.search("`(.*)`", err)[1])
-            assert run(*command[1:])[0] == 0
-            assert_same_model("m.skops", "whole.skops")
-    finally:
-        signal.signal(signal.SIGINT, before)
+    for number in signal.SIGINT, signal.SIGTERM:
+        with pytest.MonkeyPatch.context() as patch:
+            interrupted = partialmethod(interrupt_and_learn, number=number)
+            patch.setattr(learn.RunningTable, "learn", interrupted)
+            status, out, err = run(*argv, "--model", "m.skops")
+        assert status == 130
+        assert dict(final_scores(out))["rows"] == "90"
+        begin = "Interrupted. 90 rows were learned. m.skops has the model up to row"
+        assert err.startswith(f"{begin} 90 of a.csv: to go on run `")
+        works(*shlex.split(re.search("`(.*)`", err)[1])[1:])
+        assert_same_model("m.skops", "whole.skops")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def stopped(run, *options):
-    """Save a model after 100 rows of a.csv, of which the next is bad."""
+@pytest.fixture
+def stopped(run):
+    """A model saved after 100 rows of a.csv, of which the next is bad; how to go on."""
     write_csv("a.csv", table(0, 100))
     write_csv("b.csv", table(100))
     text = Path("a.csv").read_text()
     Path("a.csv").write_text(f"{text}1,2\n")
     argv = "learn", "a.csv", "b.csv", *CLASSES[:-1], "20", "--model", "m.skops"
-    status, _, err = run(*argv, *options)
+    status, _, err = run(*argv)
     assert status == 1
     assert "Row 101 of a.csv has 2 values" in err
-    return re.search("`(.*)`", err)[1]
+    return shlex.split(re.search("`(.*)`", err)[1])[1:]
 
 
-def test_errors_save_what_was_learned(run):
+def test_errors_save_what_was_learned(fails, works, stopped):
     """A bad row can be repaired, or skipped, and learning goes on."""
-    command = shlex.split(stopped(run))[1:]
     before = Path("m.skops").read_bytes()
-    status, _, err = run(*command)
-    assert status == 1
-    assert "100 rows were learned. m.skops has the model up to row 100" in err
+    said = "100 rows were learned. m.skops has the model up to row 100"
+    fails(*stopped, words=said)
     assert Path("m.skops").read_bytes() == before
-    status, out, err = run(*command, "--on-bad-row", "skip")
-    assert (status, err) == (0, "")
+    out = works(*stopped, "--on-bad-row", "skip")
     assert dict(final_scores(out))["rows"] == str(N_ROWS)
     write_csv("a.csv", table(0, 100))
     options = *CLASSES[:-1], "20", "--model", "whole.skops"
-    assert run("learn", "a.csv", "b.csv", *options)[0] == 0
+    works("learn", "a.csv", "b.csv", *options)
     assert_same_model("m.skops", "whole.skops")
 
 
@@ -376,34 +363,24 @@ def test_errors_save_what_was_learned(run):
         (lambda argv: [*argv[:1], "b.csv", *argv[1:]], "pass a.csv b.csv to go on, or"),
     ],
 )
-def test_what_must_stay_the_same(run, change, words):
-    argv = shlex.split(stopped(run))[1:]
-    status, _, err = run(*change(argv))
-    assert status == 1
-    assert re.search(f"{words}.*--from-start", err), err
-    assert err.count("\n") == 1
+def test_what_must_stay_the_same(fails, stopped, change, words):
+    fails(*change(stopped), words=f"{words}.*--from-start")
 
 
-def test_files_that_have_changed(run):
-    argv = shlex.split(stopped(run))[1:]
+def test_files_that_have_changed(fails, stopped):
     text = Path("a.csv").read_text()
     Path("a.csv").write_text(text[:1000])
-    status, _, err = run(*argv)
-    assert status == 1
-    assert "a.csv cannot be read: it is shorter than when it was read before" in err
+    fails(*stopped, words="a.csv cannot be read: it is shorter than when it was read")
 
 
-def test_from_start(run):
+def test_from_start(works, stopped):
     """All rows are learned again, by a model that has learned some."""
-    argv = shlex.split(stopped(run))[1:]
     write_csv("a.csv", table(0, 100))
-    status, out, err = run(*argv, "--from-start")
-    assert (status, err) == (0, "")
+    out = works(*stopped, "--from-start")
     assert "Going on" not in out
     assert load("m.skops").n_samples_seen_ == 100 + N_ROWS
     # It has come to the end of all files: others are learned as a whole.
-    status, out, err = run(*argv)
-    assert (status, err) == (0, "")
+    works(*stopped)
     assert load("m.skops").n_samples_seen_ == 100 + 2 * N_ROWS
 
 
@@ -423,10 +400,8 @@ def test_nothing_is_left(run):
     assert final_scores(out) == final_scores(whole)
 
 
-def test_predict_with_a_model_that_is_not_finished(run):
-    stopped(run)
-    status, out, err = run("predict", "b.csv", "--model", "m.skops")
-    assert (status, err) == (0, "")
+def test_predict_with_a_model_that_is_not_finished(works, stopped):
+    out = works("predict", "b.csv", "--model", "m.skops")
     assert len(out.splitlines()) == 1 + 140
 
 
@@ -451,7 +426,7 @@ def test_what_is_no_interval(run, text):
     assert "argument --save-every: invalid" in err
 
 
-def test_saved_when_it_is_time_and_something_was_learned(run, monkeypatch):
+def test_saved_when_it_is_time_and_something_was_learned(works, monkeypatch):
     write_csv("a.csv", table())
     saved, write = [], Saver._write
 
@@ -462,15 +437,15 @@ def test_saved_when_it_is_time_and_something_was_learned(run, monkeypatch):
     write_at_once(monkeypatch)
     monkeypatch.setattr(Saver, "_write", record)
     argv = ["learn", "a.csv", *CLASSES, "--model", "m.skops", "--save-every"]
-    assert run(*argv, "50")[0] == 0
+    works(*argv, "50")
     assert saved == [60, 120, 180, 240, None]
     saved.clear()
-    assert run(*argv, "1h")[0] == 0
+    works(*argv, "1h")
     assert saved == [None]
     saved.clear()
     clock = iter(range(10**9))
     monkeypatch.setattr(saving, "perf_counter", lambda: next(clock))
-    assert run(*argv, "3s")[0] == 0
+    works(*argv, "3s")
     assert len(saved) > 2
 
 
@@ -497,22 +472,11 @@ def test_saving_that_fails_is_tried_again(run, monkeypatch):
 
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("key", ["position", "table", "roles", "files", "bad_rows"])
-def test_forged_progress(run, key, fails_in_a_sentence):
-    stopped(run)
+def test_forged_progress(fails, stopped, key):
     model, progress = load_with_progress("m.skops")
     persistence.save_with_progress(model, progress | {key: [3, "x"]}, "m.skops")
-    fails_in_a_sentence()
-
-
-@pytest.fixture
-def fails_in_a_sentence(run):
-    def fails():
-        argv = "learn", "a.csv", "b.csv", "--target", "y", "--resume", "m.skops"
-        status, _, err = run(*argv)
-        assert status == 1
-        assert "m.skops is not a saved model, or is damaged" in err
-
-    return fails
+    argv = "learn", "a.csv", "b.csv", "--target", "y", "--resume", "m.skops"
+    fails(*argv, words="m.skops is not a saved model, or is damaged")
 
 
 # As processes.
