@@ -1,9 +1,8 @@
 """Prediction intervals: their formulas, their coverage, and the ways to learn them."""
 
-import pickle
 from copy import deepcopy
 from functools import partial
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +21,7 @@ from support.conformal import (
 )
 from support.conformal import targets as data
 from support.naive_intervals import interval_offsets, standardised
-from support.registry import ENGINES, paired
+from support.registry import ENGINES
 from support.sums import linear
 
 from sklearn_scinol import OnlineConformalRegressor, ScInOLRegressor
@@ -99,54 +98,6 @@ def random_walk(n):
     return random.normal(size=(n, 2)), np.cumsum(random.normal(size=n))
 
 
-def restarted(late):
-    """Return other late labels of a copy, where the rows wait again."""
-    other = deepcopy(late.rows.estimator).row_by_row().with_late_labels()
-    for key, x in pickle.loads(pickle.dumps(late.items())):
-        other.keep_one(x, key)
-    return other
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    ("delay", "how"),
-    paired(
-        [0, 5, 20], [*product([0.9, [0.5, 0.9]], [False, True], [deepcopy, restarted])]
-    ),
-)
-def test_late_labels_learn_the_intervals_that_were_served(delay, how, engine):
-    (coverage, in_pipeline, again), (X, y) = how, random_walk(100)
-    model = with_intervals(ScInOLRegressor(), coverage)
-    if in_pipeline:
-        model = make_online_pipeline(OnlineScaler(), model)
-    late = model.partial_fit(X[:3], y[:3]).row_by_row().with_late_labels()
-    before = model[-1] if in_pipeline else model
-    total, sums = before._outputs[0].total_weights.sum(), before._outputs[0].sums.copy()
-    served = []
-    for r in range(3, len(y)):
-        method = late.predict_interval_one if r % 3 else late.predict_one
-        expected = late.rows.predict_interval_one(X[r])
-        found = method(X[r], r)
-        if r % 3:
-            assert_array_equal(found, expected)
-        else:
-            assert found == late.rows.predict_one(X[r])
-        served.append(expected)
-        if r == 50:
-            late = again(late)
-        if r >= delay + 3:
-            late.learn_one(r - delay, y[r - delay])
-    model = late.rows.estimator
-    (offsets,) = (model[-1] if in_pipeline else model)._outputs
-    lower, upper = np.moveaxis(served[: len(y) - delay - 3], 1, 0)
-    target = y[3 : len(y) - delay].reshape(-1, *[1] * (lower.ndim - 1))
-    is_inside = ((lower <= target) & (target <= upper)).sum(axis=0)
-    assert_array_equal(offsets.sums[0, 0] - sums[0, 0], np.atleast_1d(is_inside))
-    width = (upper - lower).sum(axis=0)
-    assert_allclose(offsets.sums[0, 1] - sums[0, 1], np.atleast_1d(width))
-    assert offsets.total_weights.sum() - total == len(target)
-
-
 @pytest.mark.cases(1)
 @engines
 def test_late_labels_without_a_delay_are_those_in_time(engine):
@@ -170,25 +121,6 @@ def test_late_labels_without_a_delay_are_those_in_time(engine):
         assert_allclose(model.predict_interval(X), plain.predict_interval(X), rtol=1e-9)
 
 
-def test_rows_that_are_kept_count_with_what_they_would_have_got(engine):
-    """Rows before the first label count as predicted right after it."""
-    X, y = data(40)
-    model = with_intervals(ScInOLRegressor())
-    kept, predicted = (deepcopy(model).row_by_row().with_late_labels() for _ in "ab")
-    for r in range(20):
-        kept.keep_one(X[r], r)
-    kept.learn_one(19, y[19])
-    predicted.keep_one(X[19], 19).learn_one(19, y[19])
-    for r in [*range(19), *range(20, 40)]:
-        predicted.predict_interval_one(X[r], r)
-    for r in range(20, 40):
-        kept.keep_one(X[r], r)
-    for r in [*kept]:
-        kept.learn_one(r, y[r])
-        predicted.learn_one(r, y[r])
-    assert_identical(learned(kept.rows.estimator), learned(predicted.rows.estimator))
-
-
 def test_rows_served_before_the_model_was_fitted_anew():
     """With other levels, what was served cannot be learned: the row is."""
     X, y = data(40)
@@ -199,21 +131,6 @@ def test_rows_served_before_the_model_was_fitted_anew():
     twin = deepcopy(model)
     late.learn_one(0, y[0])
     assert_identical(learned(model), learned(twin.partial_fit(X[:1], y[:1])))
-
-
-def test_row_that_cannot_be_learned_as_served_goes_on_waiting():
-    X, y = data(40)
-    model = with_intervals(ScInOLRegressor()).partial_fit(X[:30], y[:30])
-    late = model.row_by_row().with_late_labels(max_waiting=2)
-    for r in 30, 31, 32:
-        late.predict_interval_one(X[r], r)
-    assert late.n_dropped == 1
-    before = deepcopy(learned(model))
-    with pytest.raises(ValueError, match="NaN"):
-        late.learn_one(31, np.nan)
-    assert_identical(learned(model), before)
-    assert [*late.learn_one(31, y[31])] == [32]
-    assert model.n_samples_seen_ == 31
 
 
 def test_outputs_are_independent():

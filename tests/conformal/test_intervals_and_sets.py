@@ -2,6 +2,7 @@
 
 import pickle
 from copy import deepcopy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -21,13 +22,12 @@ from support.conformal import (
     targets,
     weights,
 )
-from support.copies import COPIES
 from support.estimator_checks import with_checks
-from support.registry import ENGINES
+from support.registry import ENGINES, paired
 
 from sklearn_scinol import merge_models
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
 KINDS = {
     "intervals": INTERVALS,
@@ -124,6 +124,71 @@ def test_row_by_row(kind, n_outputs, names, engine):
         assert np.array_equal(found, one) or np.allclose(found, one, rtol=1e-9)
     rows.learn_one(X[0], y[0])
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
+
+
+# Late labels.
+
+
+def restarted(late):
+    """Return other late labels of a copy, where the rows wait again."""
+    other = deepcopy(late.rows.estimator).row_by_row().with_late_labels()
+    for key, x in pickle.loads(pickle.dumps(late.items())):
+        other.keep_one(x, key)
+    return other
+
+
+@pytest.mark.cases(4)
+@pytest.mark.parametrize("kind", [INTERVALS, SETS], ids=["intervals", "sets"])
+@pytest.mark.parametrize(
+    ("delay", "how"),
+    paired(
+        [0, 5, 20], [*product([0.8, [0.5, 0.8]], [False, True], [deepcopy, restarted])]
+    ),
+)
+def test_late_labels_learn_what_was_served(kind, delay, how, engine):
+    """Rows count as they were served, also if their class came while they waited."""
+    levels, in_pipeline, again = how
+    X, y = kind.data(100)
+    y, new = y.cumsum() / 9.0, {}
+    if not kind.has_ends:
+        y, new = kind.data(100)[1], {"new_classes": "add"}
+        y = np.where(np.arange(100) < 50, y % 2, y)
+        y[:3] = 0, 1, 0
+    model = kind.make(kind.linear(**new), levels)
+    if in_pipeline:
+        model = make_online_pipeline(OnlineScaler(), model)
+    late = model.partial_fit(X[:3], y[:3]).row_by_row().with_late_labels()
+
+    def counts():
+        model = late.rows.estimator
+        (output,) = (model[-1] if in_pipeline else model)._outputs
+        return output.total_weights.sum(), *deepcopy(output.sums[0])
+
+    def counted(said, target):
+        """Whether a target is covered, and the size of its interval or set."""
+        if kind.has_ends:
+            return (said[0] <= target) & (target <= said[1]), said[1] - said[0]
+        outside = np.zeros(said.shape[1:])
+        return said[target] if target < len(said) else outside, said.sum(axis=0)
+
+    before, served = counts(), []
+    for r in range(3, 100):
+        expected = getattr(late.rows, f"{kind.method}_one")(X[r])
+        if r % 3:
+            found = getattr(late, f"{kind.method}_one")(X[r], r)
+            assert_allclose(1.0 * found, 1.0 * expected, rtol=1e-12)
+        else:
+            late.predict_one(X[r], r)
+        served.append(expected)
+        if r == 50:
+            late = again(late)
+        if r >= delay + 3:
+            late.learn_one(r - delay, y[r - delay])
+    pairs = [counted(*pair) for pair in zip(served, y[3 : 100 - delay], strict=False)]
+    n, covered, sizes = (now - then for now, then in zip(counts(), before, strict=True))
+    assert n == len(pairs)
+    assert_array_equal(covered, np.atleast_1d(sum(1 * each for each, _ in pairs)))
+    assert_allclose(sizes, np.atleast_1d(sum(size for _, size in pairs)))
 
 
 # Levels.
@@ -318,20 +383,7 @@ def test_first_chunk_goes_in_parts(kind):
     assert clone(made).fit(X, y, 2.0).coverage_.shape == (2,)
 
 
-# Copies and merging.
-
-
-@pytest.mark.cases(6)
-@kinds
-@pytest.mark.parametrize("copied", COPIES)
-def test_copies_go_on(kind, copied, tmp_path):
-    X, y = kind.data()
-    model = kind.make(kind.mixture, [0.5, 0.8])
-    model.partial_fit(X[:100], y[:100], **kind.first)
-    again = COPIES[copied](model, tmp_path / "model")
-    rest = X[100:], y[100:]
-    assert_array_equal(kind.said(again, *rest), kind.said(model, *rest))
-    assert_array_equal(kind.predict(again, X), kind.predict(model, X))
+# Merging.
 
 
 @pytest.mark.cases(2)

@@ -1,6 +1,5 @@
 """Sets of labels: their formulas, their coverage, and the ways to learn them."""
 
-import pickle
 import re
 from copy import deepcopy
 
@@ -10,7 +9,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.conformal import (
     SETS,
@@ -93,48 +91,6 @@ def test_reference(estimator, n_classes, coverage, weighted, groups, engine):
     assert_array_equal(
         with_sets(estimator).partial_fit_predict(X, y, **arguments), P.argmax(axis=1)
     )
-
-
-# Late labels.
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("delay", [0, 15])
-@pytest.mark.parametrize("coverage", [0.8, [0.5, 0.8]])
-@pytest.mark.parametrize("in_pipeline", [False, True])
-def test_late_labels_learn_the_sets_that_were_served(
-    delay, coverage, in_pipeline, engine
-):
-    """Also of classes that come while the row waits."""
-    X, y = data(120)
-    y = np.where(np.arange(120) < 60, y % 2, y)
-    model = with_sets(ScInOLClassifier(new_classes="add"), coverage)
-    if in_pipeline:
-        model = make_online_pipeline(StandardScaler(), model)
-    late = model.partial_fit(X[:2], [0, 1]).row_by_row().with_late_labels()
-    (thresholds,) = (model[-1] if in_pipeline else model)._outputs
-    total, sums = thresholds.total_weights.sum(), thresholds.sums.copy()
-    served = []
-    for r in range(2, 120):
-        expected = late.rows.predict_set_one(X[r])
-        if r % 2:
-            assert_array_equal(late.predict_set_one(X[r], r), expected)
-        else:
-            late.predict_proba_one(X[r], r)
-        served.append(expected)
-        if r == 50:
-            late = pickle.loads(pickle.dumps(late))
-        if r >= delay + 2:
-            late.learn_one(r - delay, y[r - delay])
-    model = late.rows.estimator
-    (thresholds,) = (model[-1] if in_pipeline else model)._outputs
-    pairs = [*zip(served, y[2 : 120 - delay], strict=False)]
-    outside = np.zeros(served[0].shape[1:])
-    inside = sum(each[k] if k < len(each) else outside for each, k in pairs)
-    size = sum(each.sum(axis=0) for each, _ in pairs)
-    assert_array_equal(thresholds.sums[0, 0] - sums[0, 0], np.atleast_1d(inside))
-    assert_array_equal(thresholds.sums[0, 1] - sums[0, 1], np.atleast_1d(size))
-    assert thresholds.total_weights.sum() - total == len(pairs)
 
 
 # Classes that come later.
@@ -391,7 +347,7 @@ def test_errors():
         model.partial_fit(P, y)
 
 
-# Copies and merging.
+# Merging.
 
 
 def test_merging_of_different_classes():

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.copies import COPIES
 from support.registry import ENGINES
-from support.steps import assert_same_steps
+from support.steps import assert_same
 from support.tables import SETTINGS, table
 
 from sklearn_scinol import (
@@ -195,13 +195,6 @@ def threads_that_predict(asks, engine):
         sys.setswitchinterval(interval)
     if errors:
         raise errors[0]
-
-
-def assert_same(model, other):
-    if hasattr(model, "steps"):
-        assert_same_steps(model, other)
-    else:
-        assert_identical(vars(model), vars(other))
 
 
 engines = pytest.mark.parametrize(

@@ -14,9 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from support import late
 from support.comparisons import assert_identical, learned
 from support.registry import REPRESENTATIVES, thinned
-from support.steps import assert_same_steps
 from support.sums import linear
-from support.tables import table
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -35,7 +33,7 @@ from sklearn_scinol.evaluation import (
     progressive_validation,
 )
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler
 
 SGD = SGDClassifier(loss="log_loss", random_state=0)
 
@@ -156,24 +154,6 @@ def test_every_kind_of_model(kind, engine):
         compare(found[0], found[-1])
     compare(found[0][1], getattr(plain, method)(X))
     compare(found[0][2], plain.cumulative_loss_)
-
-
-@pytest.mark.cases(2)
-@pytest.mark.parametrize("last", [ScInOLClassifier(), HedgeClassifier()], ids=str)
-@pytest.mark.parametrize("size", [1, 13, 80])
-def test_tables(size, last, engine):
-    """Dicts, as a service would predict and learn them."""
-    rows, (_, y) = table(80), data(80)
-    model = make_online_pipeline(TableEncoder(n_hashed=200), last)
-    plain, delayed = clone(model), clone(model)
-    expected = plainly(plain, rows, y, 15, "predict_proba", classes=[0, 1])
-    stream = chunks(rows, y, size=size)
-    predictions, _, _ = validate(delayed, stream, 15, "predict_proba", classes=[0, 1])
-    assert_identical(predictions, np.array(expected)[:, 1])
-    assert_same_steps(delayed[:1], plain[:1])
-    for name in "cumulative_loss_", "n_samples_seen_":
-        assert getattr(delayed, name) == getattr(plain, name)
-    assert_identical(delayed.predict_proba(rows), plain.predict_proba(rows))
 
 
 def test_no_delay_is_as_before():

@@ -37,6 +37,8 @@ def table(n=N, seed=0):
 def arrivals(rows, delay):
     """Times of rows and of labels; None for labels that never come."""
     times = [row["when"] for row in rows]
+    if isinstance(delay, int):
+        return range(len(rows)), [i + delay + 1 for i in range(len(rows))]
     if delay is not None:
         return times, [time + delay for time in times]
     rng = np.random.default_rng(3)
@@ -64,16 +66,16 @@ LAST = [ScInOLClassifier(), HedgeClassifier()]
 
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("size", [1, 17, N])
-@pytest.mark.parametrize("delay", [timedelta(0), timedelta(days=2), None], ids=str)
+@pytest.mark.parametrize("delay", [15, timedelta(0), timedelta(days=2), None], ids=str)
 @pytest.mark.parametrize("last", LAST, ids=str)
 def test_tables(last, delay, size, engine):
-    """As with keys, in any chunks, by a delay or a column with the labels' times."""
+    """As with keys, in any chunks, by a delay in rows, by times, or times of labels."""
     rows, y = table()
     times, known = arrivals(rows, delay)
     model = make_online_pipeline(TableEncoder(n_hashed=50), last)
     plain, model = clone(model), clone(model)
     labels, expected = plainly(plain, rows, y, times, known)
-    given = {"time": "when", "delay": delay}
+    given = {"delay": delay} | ({} if isinstance(delay, int) else {"time": "when"})
     if delay is None:
         rows = [row | {"known": t} for row, t in zip(rows, known, strict=True)]
         given = {"time": "when", "label_time": "known"}
@@ -83,6 +85,7 @@ def test_tables(last, delay, size, engine):
     assert_same_steps(model[:1], plain[:1])
     assert model.cumulative_loss_ == plain.cumulative_loss_
     assert model.n_samples_seen_ == plain.n_samples_seen_
+    assert_identical(model.predict_proba(table()[0]), plain.predict_proba(table()[0]))
     assert "known" not in model[0].feature_names_in_
 
 

@@ -19,7 +19,6 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import LastLabelClassifier
 from sklearn_scinol.estimators.row_by_row import row_of
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
@@ -34,46 +33,6 @@ def data(n=60, d=4):
 def fitted(estimator, X, y):
     classes = {} if hasattr(estimator, "quantile") else {"classes": [0, 1]}
     return copy.deepcopy(estimator).partial_fit(X[:20], y[:20], **classes)
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        ScInOLClassifier(),
-        ScInOLRegressor(),
-        ScInOLClassifier(class_weight="balanced"),
-        OnlineKNeighborsClassifier(window=30),
-        LastLabelClassifier(),
-        HedgeClassifier(),
-        make_online_pipeline(ScInOLClassifier()),
-    ],
-    ids=str,
-)
-def test_rows_are_learned_when_their_labels_come(estimator, engine):
-    """In any order, by keys of any kind, with weights, and others in between."""
-    X, y = data()
-    plain = fitted(estimator, X, y)
-    model = copy.deepcopy(plain)
-    late = model.row_by_row().with_late_labels()
-    last, served = plain[-1] if hasattr(plain, "steps") else plain, {}
-    keys = {i: (i, f"row {i}") if i % 2 else i for i in range(20, 60)}
-    order = np.random.default_rng(1).permutation([*range(20, 60)])
-    for part in order[:20], order[20:]:
-        for i in sorted(part):
-            predicted, served[i] = last._serve(X[i : i + 1])
-            assert late.predict_one(X[i], keys[i]) == predicted[0]
-        for i in part[::-1]:
-            c = None if i % 3 else [float(i)]
-            late.learn_one(keys[i], y[i], c and c[0])
-            last._partial_fit(X[i : i + 1], y[i : i + 1], c, served=served[i])
-        model.partial_fit(X[:3], y[:3])
-        plain.partial_fit(X[:3], y[:3])
-    assert len(late) == late.n_dropped == 0
-    if isinstance(estimator, type(make_online_pipeline(ScInOLClassifier()))):
-        assert_same_steps(model, plain)
-    else:
-        assert_identical(vars(model), vars(plain))
 
 
 @pytest.mark.cases(2)

@@ -8,19 +8,23 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
-from support.comparisons import assert_identical
 from support.registry import THOROUGH
-from support.steps import assert_same_steps
+from support.steps import assert_same
 
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     OnlineConformalClassifier,
     OnlineConformalRegressor,
+    OnlineKNeighborsClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.baselines import (
+    BaselineClassifier,
+    BaselineRegressor,
+    LastLabelClassifier,
+)
 from sklearn_scinol.estimators.waiting import Waiting
 from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -46,6 +50,9 @@ MIXTURE = HedgeClassifier(EXPERTS[True], new_classes="add")
 
 ESTIMATORS = {
     "classes": ScInOLClassifier(new_classes="add"),
+    "class weights": ScInOLClassifier(class_weight="balanced", new_classes="add"),
+    "neighbors": OnlineKNeighborsClassifier(window=30, new_classes="add"),
+    "last label": LastLabelClassifier(new_classes="add"),
     "numbers": ScInOLRegressor(),
     "mixture": MIXTURE,
     "mixture of numbers": HedgeRegressor(EXPERTS[False]),
@@ -64,11 +71,12 @@ ESTIMATORS = {
 }
 
 ROWS = st.integers(0, 11)
+KEYS = ROWS.map(lambda i: i if i % 2 else (i, f"row {i}"))
 WEIGHTS = st.sampled_from([None, None, 0.0, 0.5, 3.0])
 ACTIONS = st.lists(
     st.one_of(
-        st.tuples(st.sampled_from(["predict_one", "keep_one"]), ROWS, ROWS),
-        st.tuples(st.just("learn"), ROWS, ROWS, WEIGHTS),
+        st.tuples(st.sampled_from(["predict_one", "keep_one"]), ROWS, KEYS),
+        st.tuples(st.just("learn"), KEYS, ROWS, WEIGHTS),
         st.tuples(st.just("learn now"), ROWS, ROWS, WEIGHTS),
         st.tuples(st.sampled_from(["observe", "store", "bad row", "bad label"])),
     ),
@@ -144,13 +152,6 @@ def stored(model, tmp_path_factory):
     file = tmp_path_factory.mktemp("models") / "model"
     save(model, file)
     return load(file)
-
-
-def assert_same(model, other):
-    if hasattr(model, "steps"):
-        assert_same_steps(model, other)
-    else:
-        assert_identical(vars(model), vars(other))
 
 
 @pytest.mark.cases(5)

@@ -16,8 +16,8 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
-from support.comparisons import assert_identical
 from support.registry import ENGINES, THOROUGH, compiled, paired, thoroughly
+from support.rows import assert_learns_alike
 from support.steps import assert_same_steps
 from support.tables import KINDS, NAMES, SCALARS, SETTINGS, late_table, table
 
@@ -52,34 +52,6 @@ def numbers(n, seed=0):
 
 def labels(n, n_classes=2, seed=1):
     return np.random.default_rng(seed).integers(n_classes, size=n)
-
-
-def assert_learns_alike(
-    model, rows, y, c=None, method="predict", chunk=None, **classes
-):
-    """By rows and by `partial_fit`; return the first of the two.
-
-    Both learn the rows of `chunk`, if there is one, at once.
-    """
-    by_rows, by_calls = deepcopy(model), deepcopy(model)
-    one = by_rows.row_by_row(**classes)
-    for i, row in enumerate(rows):
-        if chunk is not None and i in chunk:
-            if i == chunk.start:
-                part = slice(chunk.start, chunk.stop)
-                weights = {} if c is None else {"sample_weight": c[part]}
-                for each in by_rows, by_calls:
-                    each.partial_fit(rows[part], y[part], **weights, **classes)
-            continue
-        weight = None if c is None else c[i]
-        said = one.predict_learn_one(row, y[i], weight, method=method)
-        weights = {} if c is None else {"sample_weight": c[i : i + 1]}
-        expected = by_calls.partial_fit_predict(
-            rows[i : i + 1], y[i : i + 1], method=method, **weights, **classes
-        )
-        assert_identical(np.asarray(said), np.asarray(expected[0]))
-    assert_same_steps(by_rows, by_calls)
-    return by_rows
 
 
 LEARNERS = {
