@@ -696,39 +696,18 @@ def test_rows_of_pipelines_interrupted_at_a_line(transformer, last, engine):
     Interrupted(transformer, last, 0).at_lines()
 
 
-# The compiled engine, which by itself would keep sparse rows.
-
-
-@pytest.fixture
-def interrupt_when_learned(monkeypatch):
-    """A function that lets calls be interrupted when all rows are learned."""
-    pytest.importorskip("numba", reason="numba is not installed")
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_interrupted_warm_start(engine, monkeypatch):
+    """Right after all rows were learned, which the engine itself would keep."""
+    estimator, (X, y, _) = prepared("sparse rows", monkeypatch)
+    before = copy.deepcopy(estimator.set_params(warm_start=True))
     learn = linear.LinearModel.learn
 
     def interrupted(*arguments):
         yield from learn(*arguments)
         raise KeyboardInterrupt
 
-    with config_context(engine="numba"):
-        yield lambda: monkeypatch.setattr(linear.LinearModel, "learn", interrupted)
-
-
-@pytest.mark.slow
-def test_interrupted_after_rows_of_a_pipeline(interrupt_when_learned):
-    """The transformers would know nothing of them."""
-    case = Interrupted("binner", "linear", 18)
-    model, call = case.copy()
-    interrupt_when_learned()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    assert_identical(vars(model), vars(case.before))
-
-
-@pytest.mark.slow
-def test_interrupted_warm_start(interrupt_when_learned, monkeypatch):
-    estimator, (X, y, _) = prepared("sparse rows", monkeypatch)
-    before = copy.deepcopy(estimator.set_params(warm_start=True))
-    interrupt_when_learned()
+    monkeypatch.setattr(linear.LinearModel, "learn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         estimator.fit(X, y)
     assert_identical(vars(estimator), vars(before))

@@ -7,7 +7,7 @@ from support.copies import COPIES
 from support.kinds import KINDS
 from support.registry import ENGINES, paired
 
-WAYS = ["saved", "pickle", "joblib", "deepcopy"]
+WAYS = ["saved", "skops", "pickle", "joblib", "deepcopy"]
 
 
 @pytest.mark.cases(60)

@@ -332,24 +332,6 @@ def test_functions_of_features(n_start, engine):
     merged._check_state()
 
 
-def test_bins_before_their_edges_are_fixed():
-    make = ScInOLClassifier(additive=True)
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(180, 2))
-    y = X[:, 0] > 0
-    models = [
-        deepcopy(make).partial_fit(X[i], y[i], classes=[False, True])
-        for i in np.array_split(np.arange(180), 3)
-    ]
-    bins = merge_models(models)._model.bins
-    assert bins.is_fixed  # by the first 100 rows of the three together
-    whole = deepcopy(make).partial_fit(X, y, classes=[False, True])
-    assert_identical(bins.edges, whole._model.bins.edges)
-    few = merge_models(models[:1])._model.bins
-    assert not few.is_fixed
-    assert_identical(few.first, X[:60])
-
-
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("max_support", [None, 30])
 @pytest.mark.parametrize("average", [False, True])
