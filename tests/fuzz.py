@@ -31,11 +31,12 @@ import signal
 import sys
 import traceback
 import warnings
-from collections import Counter
+from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
-from multiprocessing.connection import wait
 from pathlib import Path
 from time import perf_counter
 from typing import NamedTuple
@@ -63,9 +64,9 @@ ESTIMATORS = {estimator.__name__: estimator for estimator in PUBLIC_ESTIMATORS}
 LEARNING = "fit", "partial_fit", "partial_fit_predict"
 QUESTIONS = "predict", "decision_function", "predict_proba", "predict_log_proba"
 
-# A worker is given so many cases at once, and so many seconds for one of them, of which
-# the compiler takes some.
-BATCH = 50
+# A process is given so many cases, and so many seconds for one of them, of which the
+# compiler takes some.
+BATCH = 200
 PATIENCE = 120.0
 
 #: Kinds of errors that scikit-learn raises on purpose.
@@ -397,101 +398,52 @@ def finding(name, seed):
     return None
 
 
-def work(pipe, find):
-    """Judge the cases that come through a pipe, saying which is next."""
-    while (task := pipe.recv()) is not None:
-        name, seeds = task
-        for seed in seeds:
-            pipe.send(seed)
-            found = find(name, seed)
-            if found:
-                pipe.send(found)
-        pipe.send(None)
-
-
-class Worker:
-    """A process with the cases it was given, and a function that judges them."""
-
-    def __init__(self, find):
-        self.find = find
-        self.restart()
-
-    def restart(self):
-        context = get_context("spawn")
-        self.pipe, theirs = context.Pipe()
-        self.process = context.Process(
-            target=work, args=(theirs, self.find), daemon=True
-        )
-        self.process.start()
-        theirs.close()
-        self.task = None
-
-    def give(self, task):
-        self.task, self.since = task, perf_counter()
-        self.seed = next(iter(task[1]), None)
-        self.pipe.send(task)
-
-    def stop(self):
-        self.process.kill()
-        self.process.join()
-        self.pipe.close()
+def work(pipe, find, cases):
+    for case in cases:
+        pipe.send(find(*case))
 
 
 def fuzz(names, seeds, n_workers, tell, find=finding):
     """Findings of all cases of some estimators, each by its name and seed."""
-    tasks = [
-        (name, seeds[start : start + BATCH])
-        for start in range(0, len(seeds), BATCH)
-        for name in names
-    ][::-1]
-    n_tasks, n_done, findings = len(tasks), 0, []
-    workers = [Worker(find) for _ in range(min(n_workers, n_tasks))]
-    for worker in workers:
-        worker.give(tasks.pop())
-    while busy := {worker.pipe: worker for worker in workers if worker.task}:
-        for pipe in wait([*busy], timeout=1.0):
-            n_done += hear(busy[pipe], tasks, findings)
-            tell(n_done / n_tasks, len(findings))
-        for worker in busy.values():
-            if worker.task and perf_counter() - worker.since > PATIENCE:
-                bury(worker, findings, "hangs")
-    for worker in workers:
-        worker.stop()
+    cases = [(name, seed) for seed in seeds for name in names]
+    batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
+    findings = []
+    with ThreadPoolExecutor(n_workers) as pool:
+        found = pool.map(partial(findings_of_batch, find), batches)
+        for n_done, of_batch in enumerate(found, start=1):
+            findings += of_batch
+            tell(n_done / len(batches), len(findings))
     return findings
 
 
-def hear(worker, tasks, findings):
-    """Take in what a worker says; return whether its task is done."""
-    try:
-        said = worker.pipe.recv()
-    except (EOFError, ConnectionResetError):
-        worker.process.join()
-        bury(worker, findings, how_it_ended(worker.process.exitcode))
-        return False
-    if isinstance(said, Finding):
-        findings.append(said)
-    elif said is not None:
-        worker.seed, worker.since = said, perf_counter()
-    else:
-        worker.task = None
-        if tasks:
-            worker.give(tasks.pop())
-        return True
-    return False
+def findings_of_batch(find, cases):
+    """Findings of a process, and of another after a case that was the end of one."""
+    context, findings, left = get_context("spawn"), [], deque(cases)
+    while left:
+        pipe, theirs = context.Pipe(duplex=False)
+        process = context.Process(
+            target=work, args=(theirs, find, [*left]), daemon=True
+        )
+        process.start()
+        theirs.close()
+        cause = "hangs"
+        try:
+            while left and pipe.poll(PATIENCE):
+                findings.append(pipe.recv())
+                left.popleft()
+        except (EOFError, ConnectionResetError):
+            process.join()
+            cause = how_it_ended(process.exitcode)
+        if left:
+            process.kill()
+            findings.append(Finding(*left.popleft(), "crash", cause))
+        process.join()
+    return [found for found in findings if found is not None]
 
 
 def how_it_ended(exitcode):
     """Words for the exit status of a process, which is negative for a signal."""
     return f"exit status {exitcode}" if exitcode >= 0 else signal.strsignal(-exitcode)
-
-
-def bury(worker, findings, cause):
-    """Go on in another process, after the case that was the end of one."""
-    name, seeds = worker.task
-    findings.append(Finding(name, worker.seed, "crash", cause))
-    worker.stop()
-    worker.restart()
-    worker.give((name, seeds[seeds.index(worker.seed) + 1 :]))
 
 
 # What came out.

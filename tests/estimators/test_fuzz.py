@@ -1,16 +1,15 @@
 """Hostile streams: nothing gives way, and the checks see it where something does."""
 
 import copy
+import os
 import re
 import signal
 import warnings
-from multiprocessing import Pipe
-from unittest.mock import Mock
 
 import fuzz
 import numpy as np
 import pytest
-from fuzz import Failed, Finding, Worker, judge
+from fuzz import Failed, Finding, judge
 from hypothesis import HealthCheck, given, settings
 from scipy import sparse
 from sklearn.base import clone
@@ -174,23 +173,19 @@ def test_cases_repeat_themselves():
         assert repr(one) == repr(other) != repr(seeded_case(estimator, 4))
 
 
-def test_processes_that_die(monkeypatch):
+def dies(name, seed):
+    """Judge nothing, and end the process at the third case."""
+    if seed == 2:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+@pytest.mark.slow
+def test_processes_that_die():
     """What they were at is a finding, and the rest goes on in another process."""
-    (ours, theirs), (other, _) = Pipe(), Pipe()
-    worker = Worker.__new__(Worker)
-    worker.pipe = ours
-    worker.process = Mock(exitcode=-signal.SIGSEGV)
-    monkeypatch.setattr(Worker, "restart", lambda self: setattr(self, "pipe", other))
-    worker.give(("One", range(5)))
-    assert theirs.recv() == ("One", range(5))
-    for seed in range(2):
-        theirs.send(seed)
-    theirs.close()
-    findings = []
-    while worker.pipe is ours:
-        assert not fuzz.hear(worker, [], findings)
-    assert findings == [Finding("One", 1, "crash", "Segmentation fault")]
-    assert worker.task == ("One", range(2, 5))
+    shares = []
+    found = fuzz.fuzz(["One"], range(5), 1, lambda *each: shares.append(each), dies)
+    assert found == [Finding("One", 2, "crash", "Segmentation fault")]
+    assert shares == [(1.0, 1)]
 
 
 @pytest.mark.parametrize(("estimator", "status"), [(Sound, 0), (Loud, 1)])
