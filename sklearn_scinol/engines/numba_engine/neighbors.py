@@ -151,9 +151,9 @@ def find_nearest(recent, room, n_stored, next_slot):
             if start <= i < stop and bits[i] < bound:
                 order = visit * SIDE_BY_SIDE + SIDE_BY_SIDE - 1 - i
                 key = np.int64(bits[i]) << KEY_BITS | order
-                for at in range(nearest.size):
-                    before = nearest[at]
-                    nearest[at], key = min(before, key), max(before, key)
+                for at in range(last, 0, -1):
+                    nearest[at] = min(max(key, nearest[at - 1]), nearest[at])
+                nearest[0] = min(key, nearest[0])
                 bound = np.int32(nearest[last] >> KEY_BITS)
     for k in range(min(nearest.size, n_stored)):
         order = nearest[k] & LOW_BITS
