@@ -46,9 +46,6 @@ class ConformalRows(RowByRow):
         # Prepared objects are of this process only.
         return super().__getstate__() | {"_rows": {}}
 
-    def _check_method(self, method):
-        self.estimator._check_method(method)
-
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         model = self.estimator
         x, y = self._read(x), np.asarray([y])

@@ -302,9 +302,9 @@ class RowByRow(metaclass=ABCMeta):
         self._come(x, None)
         return self
 
-    @abstractmethod
     def _check_method(self, method):
         """Raise an error if the estimator does not have the method."""
+        self.estimator._check_method(method)
 
     def _learn(self, x, y, sample_weight, method):
         """Learn from a row; return its prediction before if `method` is given.
@@ -380,9 +380,6 @@ class EstimatorRows(RowByRow):
         # Sessions are of this process only.
         own = {"_sessions": {}, "_target": None, "_is_compiled_ahead": False}
         return super().__getstate__() | own
-
-    def _check_method(self, method):
-        self.estimator._check_method(method)
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         estimator, x = self.estimator, self._read(x)
