@@ -22,6 +22,7 @@ import signal
 import threading
 from argparse import ArgumentTypeError
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -357,7 +358,8 @@ def _open(arguments, model, files, known, progress):
 def _learn(arguments, learning, table):
     """Learn all chunks; print a report and save the model, also if it ends early."""
     stream, progress = learning.stream, learning.progress
-    place = _Place(progress["position"])
+    # The place in the files up to which rows were learned: None if it is not known.
+    place = SimpleNamespace(position=progress["position"])
     found = find_files(arguments.paths)
     files = [*map(os.fspath, found)]
     facts = learning.facts | {"files": files, "sizes": [*map(saving.size_of, found)]}
@@ -390,15 +392,15 @@ def _learn(arguments, learning, table):
         # To terminate is to interrupt: the model is saved.
         with _handling([signal.SIGTERM], signal.default_int_handler):
             _learn_chunks(stream, table, place, saver, record)
-            with _delayed_interruption(), place.moving():
-                table.learn_rest()
+            with _delayed_interruption():
                 place.position = None
+                table.learn_rest()
         is_complete = True
     except BaseException as error:
         error.add_note(f"{table.n_added:,} rows were learned.")
         if arguments.model:
             saver.join()
-            if place.is_known and place.position is not None:
+            if place.position is not None:
                 saver.finish()
             error.add_note(
                 "The model is not saved."
@@ -418,30 +420,16 @@ def _learn(arguments, learning, table):
     return found
 
 
-class _Place:
-    """Place in the files up to which rows were learned."""
-
-    def __init__(self, position):
-        self.position, self.is_known = position, True
-
-    @contextmanager
-    def moving(self):
-        """Know no place if the block fails, which learns rows."""
-        self.is_known = False
-        yield
-        self.is_known = True
-
-
 def _learn_chunks(stream, table, place, saver, record):
     """Learn all chunks of a stream, and save in between."""
     is_empty = place.position is None
     for chunk in record.chunks(stream):
         is_empty &= chunk.rows is None
         with _delayed_interruption():
-            with place.moving():
-                if chunk.rows is not None:
-                    table.learn(*chunk.rows)
-                place.position = tuple(chunk.end)
+            place.position = None
+            if chunk.rows is not None:
+                table.learn(*chunk.rows)
+            place.position = tuple(chunk.end)
             saver.add(sum(span.n_rows for span in chunk.spans))
     if is_empty:
         raise common.no_rows(stream)
