@@ -4,6 +4,7 @@ from itertools import tee
 from queue import Empty, Queue
 from threading import Thread
 from time import monotonic
+from types import SimpleNamespace
 
 #: Seconds that bytes wait for others before their rows are used.
 MAX_WAIT = 1.0
@@ -44,20 +45,11 @@ class Pipe:
         return self.name
 
     def open(self):
-        """Return a stream whose method `read` returns None at a pause."""
+        """Return a stream: `read` gives some bytes, b"" at the end, None at a pause."""
         self._pieces, pieces = tee(self._pieces)
         if self.is_last:
             self._pieces = iter(())
-        return _PipeStream(pieces)
-
-
-class _PipeStream:
-    def __init__(self, pieces):
-        self._pieces = pieces
-
-    def read(self, size):
-        """Return some bytes, b"" at the end, and None at a pause."""
-        return next(self._pieces, b"")
+        return SimpleNamespace(read=lambda size: next(pieces, b""))
 
 
 def _pieces(file):
