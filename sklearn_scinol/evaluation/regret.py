@@ -156,7 +156,7 @@ def regret_curve(
                     if comparator is None:
                         chunks = [_unpack(chunk, target) for chunk in stream]
                         comparator = run.find_comparator(chunks)
-                    run.set_comparator(*_coefficients(comparator))
+                    run.set_comparator(comparator)
                 run.compare(_safe_indexing(X, rows), y[rows], weight)
             if bar is not None:
                 bar.update(len(y))
@@ -169,19 +169,6 @@ def regret_curve(
     return RegretCurveResult(
         run.learner, comparator, *map(np.array, zip(*run.points, strict=True))
     )
-
-
-def _coefficients(comparator):
-    if isinstance(comparator, Comparator):
-        return comparator.coef, comparator.intercept
-    try:
-        coef, intercept = comparator
-    except (TypeError, ValueError):
-        raise ValueError(
-            "comparator must be what best_comparator returns or a tuple (coef, "
-            f"intercept); got {comparator!r}."
-        ) from None
-    return coef, intercept
 
 
 class _RegretRun:
@@ -246,8 +233,17 @@ class _RegretRun:
             radius=self.learner.get_params().get("radius"),
         )
 
-    def set_comparator(self, coef, intercept):
+    def set_comparator(self, comparator):
         """Set the model to compare with."""
+        if isinstance(comparator, Comparator):
+            comparator = comparator.coef, comparator.intercept
+        try:
+            coef, intercept = comparator
+        except (TypeError, ValueError):
+            raise ValueError(
+                "comparator must be what best_comparator returns or a tuple (coef, "
+                f"intercept); got {comparator!r}."
+            ) from None
         self.learner.regret_bound(coef, intercept)  # checks the shapes
         shape = self.learner._model.n_outputs, self.learner.n_features_in_
         self.coef = np.array(coef, dtype=np.float64).reshape(shape)
