@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corrupt_files import ENCODINGS, WHOLE, mutilated
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
+from support.corrupt_files import ENCODINGS, WHOLE, mutilated
 
 import sklearn_scinol
 from sklearn_scinol import (

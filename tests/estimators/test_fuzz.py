@@ -10,10 +10,9 @@ import fuzz
 import numpy as np
 import pytest
 from fuzz import Failed, Finding, judge
-from hypothesis import HealthCheck, given, settings
 from scipy import sparse
 from sklearn.base import clone
-from support.hostile import Call, Case, cases, seeded_case
+from support.hostile import Call, Case, seeded_case
 from support.registry import PUBLIC_ESTIMATORS, REPRESENTATIVES
 
 from sklearn_scinol import (
@@ -51,17 +50,6 @@ def test_seeded_cases(estimator, batch):
         except Failed as failure:
             found.append(f"--replay {estimator.__name__} {seed}: {failure}")
     assert not found, "\n".join(found)
-
-
-@pytest.mark.cases(3)
-@all_estimators
-def test_drawn_cases(estimator):
-    @settings(max_examples=15, suppress_health_check=list(HealthCheck))
-    @given(cases(estimator))
-    def test(case):
-        judge(loops_as_they_stand(case))
-
-    test()
 
 
 # The judge.
@@ -186,22 +174,6 @@ def test_processes_that_die():
     found = fuzz.fuzz(["One"], range(5), 1, lambda *each: shares.append(each), dies)
     assert found == [Finding("One", 2, "crash", "Segmentation fault")]
     assert shares == [(1.0, 1)]
-
-
-@pytest.mark.parametrize(("estimator", "status"), [(Sound, 0), (Loud, 1)])
-def test_replay(estimator, status, capsys, monkeypatch):
-    X = sparse.csr_array(np.eye(2))
-    calls = [
-        Call("partial_fit", {"X": X, "y": np.ones(2)}),
-        Call("predict", {"X": np.ones((2, 3))}),
-    ]
-    case = Case(estimator(), "numpy", calls)
-    monkeypatch.setattr(fuzz, "seeded_case", lambda *_: case)
-    assert fuzz.main(["--replay", "ScInOLRegressor", "3"]) == status
-    said = capsys.readouterr().out
-    assert "partial_fit(\n    X=csr_array (2, 2) {" in said
-    words = "refused: ValueError: X has 3 features" if status == 0 else "warning: over"
-    assert words in said
 
 
 # Invariants.

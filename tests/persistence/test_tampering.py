@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("skops", reason="skops is not installed")
 
 from skops import io
-from tampering import TAMPERED, findings_of, fitted
+from support.tampering import TAMPERED, findings_of, fitted
 
 from sklearn_scinol import ScInOLClassifier
 from sklearn_scinol.persistence import load, save
@@ -139,7 +139,8 @@ def test_parameters_of_estimators_that_have_not_learned(tmp_path):
 
 @pytest.mark.thorough
 def test_random_changes():
-    engines = ["numpy"]
-    if "TAMPERED_STATES" in os.environ and find_spec("numba"):
-        engines.append("numba")
-    assert findings_of(N_STATES, engines) == []
+    engines, n_workers = ["numpy"], 1
+    if "TAMPERED_STATES" in os.environ:
+        engines += ["numba"] * bool(find_spec("numba"))
+        n_workers = os.cpu_count()
+    assert findings_of(N_STATES, engines, n_workers) == []

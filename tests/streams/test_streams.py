@@ -23,10 +23,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from corrupt_files import ENCODINGS, WHOLE, check_sentence, mutilated, outcome
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file
+from support.corrupt_files import (
+    ENCODINGS,
+    WHOLE,
+    check_sentence,
+    mutilated,
+    outcome,
+)
 from support.registry import paired
 
 from sklearn_scinol import ScInOLRegressor
@@ -45,6 +51,9 @@ from sklearn_scinol.streams import (
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 N_ROWS = 100
+
+#: Files that are damaged at random.
+N_MUTILATED = int(os.environ.get("MUTILATED_FILES", 40))
 
 
 @pytest.fixture(autouse=True)
@@ -334,9 +343,6 @@ def test_errors_of_pipes(tmp_path):
         os.mkfifo(tmp_path / "rows.csv")
         with pytest.raises(ReadError, match=r"rows.csv is a pipe or a device, which"):
             read_table(tmp_path / "rows.csv")
-
-
-# Wide files.
 
 
 # Types.
@@ -1201,17 +1207,21 @@ def test_bad_options(options, error, words, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", WHOLE)
 def test_damaged_files(ending, tmp_path):
-    """Give rows or a sentence; `corrupt_files.py` tries more of them."""
+    """Give rows or a sentence; `MUTILATED_FILES=10000` tries so many."""
     content = WHOLE[ending]()
     file = tmp_path / f"case.{ending}"
     file.write_bytes(content)
     assert outcome(file, "error", 0) == "read"
     outcomes = set()
-    for seed in range(40):
+    for seed in range(N_MUTILATED):
         random = np.random.default_rng(seed)
         file.write_bytes(mutilated(content, random))
         options = ["error", "skip"][seed % 2], seed % 3, random.choice(ENCODINGS)
-        outcomes.add(outcome(file, *options))
+        try:
+            outcomes.add(outcome(file, *options))
+        except Exception as error:
+            error.add_note(f"This was seed {seed}, with {options}.")
+            raise
     assert {"read", "refused"} <= outcomes
 
 
@@ -1281,6 +1291,3 @@ def test_threads_of_pyarrow_hold_nothing_of_python(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("builtins.open", None)
         assert whole(read_table(file)).num_rows == N_ROWS
-
-
-# The whole program.

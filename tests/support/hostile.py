@@ -1,8 +1,5 @@
 """Hostile streams: estimators with any parameters, and calls with any arguments.
 
-`draw_case` describes them once, in terms of a `Chance`. There are two: a NumPy
-generator, for thousands of cases, and Hypothesis, which shrinks what fails.
-
 Nothing here says which calls must be refused. Most arguments are usable, so that
 streams go on; each kind of argument that is not comes up as well.
 """
@@ -15,7 +12,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.linear_model import SGDClassifier, SGDRegressor
@@ -33,8 +29,6 @@ try:
     import polars
 except ImportError:
     polars = None
-
-__all__ = ["Call", "Case", "cases", "seeded_case"]
 
 
 class Call(NamedTuple):
@@ -58,7 +52,7 @@ class Case(NamedTuple):
 # Chance.
 
 
-class Seeded:
+class Chance:
     """Choices of a NumPy generator."""
 
     def __init__(self, *seed):
@@ -74,22 +68,6 @@ class Seeded:
     def rng(self):
         """A generator of many numbers."""
         return self._rng
-
-
-class Drawn:
-    """Choices of Hypothesis, which prefers what comes first."""
-
-    def __init__(self, draw):
-        self._draw = draw
-
-    def pick(self, options):
-        return options[self._draw(st.integers(0, len(options) - 1))]
-
-    def rarely(self, share):
-        return self._draw(st.integers(0, 99)) >= 100 * (1 - share)
-
-    def rng(self):
-        return np.random.default_rng(self._draw(st.integers(0, 2**16)))
 
 
 # Values of features, each kind a function of chance, and numbers of rows and columns.
@@ -667,10 +645,4 @@ def _draw_case(chance, estimator):
 
 def seeded_case(estimator, seed):
     """The case of a seed, the same wherever it is drawn."""
-    return draw_case(Seeded(crc32(estimator.__name__.encode()), seed), estimator)
-
-
-@st.composite
-def cases(draw, estimator):
-    """Strategy of cases."""
-    return draw_case(Drawn(draw), estimator)
+    return draw_case(Chance(crc32(estimator.__name__.encode()), seed), estimator)

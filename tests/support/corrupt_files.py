@@ -1,24 +1,10 @@
-"""Damage small files at random: reading must give rows, or an error in one sentence.
+"""Damage small files at random: reading must give rows, or an error in one sentence."""
 
-    python tests/corrupt_files.py             10,000 files of each format
-    python tests/corrupt_files.py --cases 100 csv json
-
-The exit status is 1 if a file gave something else; it stays in the folder that is named
-then.
-"""
-
-import argparse
 import gzip
 import io
 import json
-import sys
-import tempfile
-import traceback
-import warnings
-from collections import Counter
-from pathlib import Path
 
-import numpy as np
+from sklearn_scinol.streams import ReadError, read_table
 
 N_ROWS = 40
 
@@ -149,8 +135,6 @@ def outcome(file, on_bad_row, read_ahead, encoding=None):
 
     Anything else than rows and sentences raises an error.
     """
-    from sklearn_scinol.streams import ReadError, read_table
-
     is_table = file.suffix != ".svm"
     try:
         stream = read_table(
@@ -181,35 +165,3 @@ def check_sentence(error):
     assert "\n" not in sentence, sentence
     assert len(sentence) < 1000, sentence
     assert not type(error).__module__.startswith("pyarrow"), error
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("formats", nargs="*", default=list(WHOLE), help="default: all")
-    parser.add_argument("--cases", type=int, default=10_000, help="default: 10,000")
-    arguments = parser.parse_args()
-    warnings.simplefilter("error")
-    folder = Path(tempfile.mkdtemp())
-    for ending in arguments.formats:
-        content, outcomes = WHOLE[ending](), Counter()
-        for seed in range(arguments.cases):
-            random = np.random.default_rng(seed)
-            file = folder / f"case.{ending}"
-            file.write_bytes(mutilated(content, random))
-            on_bad_row = str(random.choice(["error", "skip"]))
-            encoding = random.choice(ENCODINGS)
-            try:
-                outcomes[
-                    outcome(file, on_bad_row, int(random.integers(3)), encoding)
-                ] += 1
-            except Exception:
-                traceback.print_exc()
-                options = f"{on_bad_row!r} and {encoding!r}"
-                sys.exit(f"Case {seed} of {ending}, with {options}: see {file}")
-        print(f"{ending:8}", dict(outcomes), flush=True)
-
-
-if __name__ == "__main__":
-    main()

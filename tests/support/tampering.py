@@ -1,21 +1,14 @@
 """Tamper with the states of saved models at random, and see what loading lets through.
 
-    python tests/tampering.py                     10,000 states, of all kinds in turn
-    python tests/tampering.py --cases 100 kernel  100 of kinds with such a word
-    python tests/tampering.py --engine numba      on the compiled engine only
-    python tests/tampering.py --replay hedge 7    one case, step by step
-
 A case is a fitted model of which one attribute, item or number is replaced or taken
 away somewhere, and which is then saved. It is harmless if `load` refuses it with its
 sentence, or if what is loaded goes on learning and predicting: errors of this package's
 making are allowed; a crash, a RuntimeWarning or any other error is not.
 """
 
-import argparse
 import copy
 import os
 import re
-import sys
 import tempfile
 import warnings
 from functools import cache
@@ -31,7 +24,6 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
 from skops import io
-from support.kinds import KINDS
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, ScInOLRegressor
 from sklearn_scinol.experts import AdaHedge, FixedShare
@@ -46,6 +38,7 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 from sklearn_scinol.transforms import bins
+from support.kinds import KINDS
 
 N_CHUNKS = 20
 
@@ -391,44 +384,11 @@ def finding(name, seed):
     return None
 
 
-def findings_of(n_cases, engines, names=TAMPERED, n_workers=1, tell=lambda *_: None):
-    """What is wrong with cases of all kinds and engines in turn."""
-    names = [f"{name} on {engine}" for name in names for engine in engines]
+def findings_of(n_cases, engines, n_workers=1):
+    """What is wrong with cases of all kinds and engines in turn.
+
+    ``outcome(name, seed, engine, path, print)`` shows one of them step by step.
+    """
+    names = [f"{name} on {engine}" for name in TAMPERED for engine in engines]
     n_each = -(-n_cases // len(names))
-    return fuzz(names, range(n_each), n_workers, tell, finding)
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("words", nargs="*", help="of the names of kinds")
-    parser.add_argument("--cases", type=int, default=10_000, help="default: 10,000")
-    parser.add_argument("--engine", nargs="+", default=["numpy", "numba"])
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--replay", nargs=2, metavar=("KIND", "SEED"))
-    chosen = parser.parse_args()
-    if chosen.replay:
-        name, seed = chosen.replay
-        for engine in chosen.engine:
-            print(outcome(name, int(seed), engine, path_of_process(), print))
-        return 0
-    names = [
-        name
-        for name in TAMPERED
-        if not chosen.words or any(word in name for word in chosen.words)
-    ]
-
-    def tell(share, n_findings):
-        line = f"{share:4.0%}, {n_findings} did harm"
-        print(line, end="\r", file=sys.stderr, flush=True)
-
-    findings = findings_of(chosen.cases, chosen.engine, names, chosen.workers, tell)
-    for found in findings:
-        print(*found)
-    print(f"{len(findings)} of {chosen.cases} states did harm")
-    return 1 if findings else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return fuzz(names, range(n_each), n_workers, lambda *_: None, finding)
