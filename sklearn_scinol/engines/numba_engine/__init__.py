@@ -17,8 +17,8 @@ from numpy import stack
 
 from ...blocks import run
 from .combination import learn_combination
+from .compiling import run_loop
 from .learning import learn_rows
-from .loops import run_loop
 from .losses import compute_losses, norm
 from .matrices import inverse
 from .mixing import learn_rounds, mix

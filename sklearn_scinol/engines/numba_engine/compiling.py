@@ -21,7 +21,7 @@ from . import exponentials, flat_cache, registers, substitutes
 from .bound import bind
 from .disk_cache import Cache
 from .flat_cache import Description, described
-from .flattening import Flattener, flatten, getter, named, parsed, shape, structure
+from .flattening import Flattener, getter, named, parsed, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 from .target import FlatContext
 
@@ -250,11 +250,24 @@ def runs_loop(prepare):
     return run
 
 
+@runs_loop
+def run_loop(loop, *arguments):
+    """Run a loop that a learner has as it stands; return what it returns."""
+    kinds = tuple(type(each) for each in arguments if isinstance(each, tuple))
+    return _loop_of_learner(loop, kinds), arguments, None
+
+
+@cache
+def _loop_of_learner(loop, kinds):
+    return compiled(loop, STRICT if is_exact(loop) else OPTIONS)
+
+
 def flat_function(function, values, is_strict, takes_all=False):
     """Flatten a function; also return its :class:`Description`."""
     apart = partial(part, is_strict=is_strict)
     flattener = Flattener(substitutes.SUBSTITUTES, registers.HANDLERS, apart)
-    source, names, arguments = flatten(function, values, flattener, takes_all)
+    source, arguments = flattener.flatten(function, values, takes_all)
+    names = flattener.globals
     digest = hashlib.sha256(source.encode())
     read = {name: described(value) for name, value in flattener.read.items()}
     for name, value in sorted(names.items()):

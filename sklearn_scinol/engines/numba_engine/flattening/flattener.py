@@ -8,7 +8,7 @@ from types import FunctionType
 
 from .expressions import Expressions
 from .source import LEAVING, always_leaves, assigned, parsed, returns, walk
-from .unneeded import may_write
+from .unneeded import may_write, without_unread
 from .values import (
     Ambiguous,
     Cannot,
@@ -46,8 +46,12 @@ class Flattener(Expressions):
         super().__init__()
         self.replacements, self.handlers, self.apart = replacements, handlers, apart
 
-    def main(self, function, values):
-        """Write the body of the function that is to be flat."""
+    def flatten(self, function, values, takes_all=False):
+        """Flatten a function whose arguments stand for `values`.
+
+        It takes the parts of the arguments that it reads, or all of them. Returns the
+        source, and the names of the parts of arguments that it takes.
+        """
         source = parsed(function)
         self.scope = Scope(function, source, self.found)
         for value in values:
@@ -58,6 +62,18 @@ class Flattener(Expressions):
         for name, value in zip(source.parameters, values, strict=True):
             self._bind(name, value)
         self.statements(source.body)
+        body = without_unread(self.block) or [ast.Pass()]
+        arguments = [name for value in values for name in names_of(value)]
+        if not takes_all:
+            read = {node.id for node in walk(body) if isinstance(node, ast.Name)}
+            arguments = [name for name in arguments if name in read]
+        parameters = ast.arguments(
+            [], [*map(ast.arg, arguments)], None, [], [], None, []
+        )
+        definition = ast.FunctionDef(function.__name__, parameters, body, [])
+        definition.type_params = []
+        module = ast.fix_missing_locations(ast.Module([definition], []))
+        return ast.unparse(module), arguments
 
     def _bind(self, name, value):
         """Bind a parameter to a value, which is copied if the function assigns it."""
