@@ -52,12 +52,6 @@ class Corrections(NamedTuple):
     step: np.ndarray  # of gradients, (1,)
 
 
-def learn_size(s, i, size, c):
-    """Learn the absolute error of a row of weight `c`."""
-    s.weights[i] = (1.0 - s.rates[i]) * s.weights[i] + c
-    s.means[i] += c / s.weights[i] * (size - s.means[i])
-
-
 def learn_weight(s, group, c):
     """Learn the weight of a row; return it relative to the largest of its group."""
     if s.weights[group, 2] == 0.0:
@@ -104,7 +98,8 @@ def learn_sizes(s, sizes, weights, out):
         for i in range(out.shape[1]):
             out[r, i] = s.means[i]
             if weights[r] > 0.0:
-                learn_size(s, i, sizes[r], weights[r])
+                s.weights[i] = (1.0 - s.rates[i]) * s.weights[i] + weights[r]
+                s.means[i] += weights[r] / s.weights[i] * (sizes[r] - s.means[i])
 
 
 @exact

@@ -30,17 +30,15 @@ from .._portable import (
 from .online_newton import forget
 
 
-def pool_scores(s, F, p):
-    """Put the scores of the classes for a row into `p`; `F[k]` is :math:`f(k)`."""
-    for k in range(p.size):
-        p[k] = inner(s.w[0], F[k])
-
-
 def take_steps(learner, loss, s, F, y, weights, scores, buffers):
-    """Learn rows by Newton steps; `scores` become those of classes before each row."""
+    """Learn rows by Newton steps; `scores` become those of classes before each row.
+
+    In each row `F[r, k]` is :math:`f(k)`.
+    """
     p, g, direction = buffers
     for r in range(scores.shape[0]):
-        pool_scores(s, F[r], p)
+        for k in range(p.size):
+            p[k] = inner(s.w[0], F[r, k])
         copy_into(p, scores[r])
         if weights.given[r] > 0.0:
             c = weights.to_mean[r]
