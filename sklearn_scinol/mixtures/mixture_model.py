@@ -92,10 +92,6 @@ class MixtureModel(Model):
     ----------
     estimators : list of (str, estimator) or (str, estimator, bool)
         The experts, and whether they see the dense view of :class:`TableRows`.
-    loss : Loss
-        The loss, with its parameters.
-    n_outputs : int
-        Number of outputs.
     n_classes : int or None
         See :class:`MixingScale`.
     pooling : bool
@@ -105,7 +101,6 @@ class MixtureModel(Model):
     ----------
     n_jobs : int or None
         Number of experts that learn or predict at the same time.
-    experts : list of Expert
     has_dense_view : bool
         Whether some experts see the dense view of :class:`TableRows`.
     hedges : list of FixedShare
@@ -788,13 +783,10 @@ class MixtureModel(Model):
 
     # A few rows at a time.
 
-    def session(
-        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
-    ):
+    def session(self, *sizes, **kinds):
         if any(expert.block_model is None for expert in self.experts):
             return None
-        sizes = n_features, n_classes, n_rows, n_entries
-        return MixtureSession.prepare(self, engine, *sizes, serves)
+        return MixtureSession.prepare(self, *sizes, **kinds)
 
 
 def _deviations(sums, predictions, weights, mean):

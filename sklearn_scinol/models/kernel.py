@@ -92,8 +92,8 @@ class KernelModel(OnlineModel):
 
     Parameters
     ----------
-    learner, loss, n_features, n_outputs, fit_intercept, average
-        See :class:`OnlineModel`. The learner is a :class:`GradientSum`.
+    learner : GradientSum
+        See :class:`OnlineModel` for other parameters.
     kernel : Kernel or None
         None if rows are themselves kernels, with all rows of the stream in order.
     max_support : int or None

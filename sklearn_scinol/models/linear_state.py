@@ -14,12 +14,10 @@ MAX_FLOAT = np.finfo(np.float64).max
 
 
 class LinearState(OnlineModel):
-    """Linear model of rows that were transformed.
+    """Linear model of rows that were transformed, see :class:`OnlineModel`.
 
     Parameters
     ----------
-    learner, loss, n_features, n_outputs, fit_intercept, average
-        See :class:`OnlineModel`.
     features : FeatureTransform, default=None
         Transform of the features before the learner; None for rows as they are.
     target : TargetTransform, default=None

@@ -31,10 +31,6 @@ class OnlineModel(Model):
     ----------
     learner : Learner
         The algorithm, with its hyperparameters.
-    loss : Loss
-        The loss, with its parameters.
-    n_features, n_outputs : int
-        Numbers of features and of outputs.
     fit_intercept : bool
         Whether a constant feature 1 is the last coordinate.
     average : int

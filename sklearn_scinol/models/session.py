@@ -265,7 +265,14 @@ class Session:
 
     @classmethod
     def prepare(
-        cls, model, engine, n_features, n_classes, n_rows, n_entries, serves=False
+        cls,
+        model,
+        engine,
+        n_features,
+        n_classes,
+        n_rows=1,
+        n_entries=None,
+        serves=False,
     ):
         """Return a session, or None if that is impossible; see :meth:`Model.session`.
 

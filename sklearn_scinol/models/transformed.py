@@ -110,11 +110,8 @@ class TransformsRows:
 
     # A few rows at a time, see models/session.py.
 
-    def session(
-        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
-    ):
-        sizes = n_features, n_classes, n_rows, n_entries
-        return Session.prepare(self, engine, *sizes, serves)
+    def session(self, *sizes, **kinds):
+        return Session.prepare(self, *sizes, **kinds)
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""

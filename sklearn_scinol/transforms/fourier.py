@@ -27,10 +27,6 @@ class FourierFeatures(Part):
         Number of random features.
     gamma : float or "scale"
         Parameter of the kernel; "scale" stands for ``1 / n_features``.
-    random_state : RandomState
-        Draws the directions.
-    clip_ratio : float, default=None
-        See :class:`FeatureTransform`.
     limit : float, default=MAX_DEVIATIONS
         Standardised values are clipped at plus and minus this.
 

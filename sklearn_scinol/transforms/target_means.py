@@ -73,8 +73,6 @@ class TargetMeans(RecordsChanges):
     ----------
     n_places : int
         Keys that are hashed to one place share a mean.
-    n_targets : int
-        Number of targets of a row.
     start : float
         Mean before the first row.
     n_start : float
