@@ -520,8 +520,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         if self._output_shape:
             are_columns = np.array_equal(self.classes_, np.arange(*self._output_shape))
             yield "labels are numbers of columns", are_columns and n_classes > 1
-            has_weights = self._weighs_classes
-            yield "labels have no weights of classes", not has_weights
+            yield "labels have no weights of classes", not self._weighs_classes
         if self._class_weight is not None:
             yield from floats("class weights", self._class_weight, (n_classes,))
             yield "class weights are not negative", self._class_weight >= 0.0

@@ -39,8 +39,7 @@ class InvariantsMixin:
         n_outputs = self._n_outputs(model.loss)
         yield "the number of outputs fits", model.n_outputs == n_outputs
         if hasattr(model, "n_inputs"):
-            n_features = self.n_features_in_
-            yield "the number of features fits", model.n_inputs == n_features
+            yield "the number of features fits", model.n_inputs == self.n_features_in_
         yield "loss_curve_ is a list", isinstance(self.loss_curve_, list)
         yield "n_iter_ is a count", is_count(getattr(self, "n_iter_", 0))
 

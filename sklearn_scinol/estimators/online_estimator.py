@@ -356,8 +356,7 @@ class OnlineEstimator(
                 own = self._served_rows(chunk, serves)
                 session = self._session(chunk.X, own is not None)
                 if session is not None and self._learn_by(session, chunk, own):
-                    decision = session.reported.copy()
-                    answer = method and self._to_output(decision, method)
+                    answer = method and self._to_output(session.reported.copy(), method)
                     return (answer, self._as_served(own.values)) if serves else answer
                 rollbacks.append(self._checkpoint(chunk))
             loss_before = self._model.cumulative_loss
