@@ -92,8 +92,7 @@ class Levels(Part):
         """Return the groups of rows: those given, or served, or by thirds of values."""
         if self.n_thirds == 0:
             return groups
-        standard = self.thirds.learn_some(engine, values, weights > 0.0)
-        groups = _by_thirds(standard)
+        groups = _by_thirds(self.thirds.learn_some(engine, values, weights > 0.0))
         if served is not None:
             groups = served.swap(groups[:, np.newaxis])[:, 0].astype(np.intp)
         return groups
@@ -185,8 +184,7 @@ class Levels(Part):
     def _merge(self, members, start):
         """Merge what all have into this one."""
         weights = np.stack([m.total_weights - start.total_weights for m in members])
-        shares = _shares(weights.sum(axis=1))
-        shards = Shards(members, start, shares)
+        shards = Shards(members, start, _shares(weights.sum(axis=1)))
         sizes, ends = shards.sizes, shards.ends
         of_groups = Shards(members, start, _shares(weights)[..., np.newaxis])
         forgets = start.sizes.rates > 0.0

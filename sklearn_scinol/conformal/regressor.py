@@ -355,8 +355,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             standards = [each._standard for each in members]
             fresh = StandardTransform(self._standard.moments.shape[1])
             first = fresh if start is None else start._standard
-            shards = Shards(standards, first, None)
-            merged._standard = StandardTransform.merged(shards)
+            merged._standard = StandardTransform.merged(Shards(standards, first, None))
         return merged
 
     def _invariants(self):
