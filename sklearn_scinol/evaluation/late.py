@@ -269,8 +269,7 @@ class DelayedEstimator:
         learner = self.learner
         if learner.is_fitted and len(chunk):
             predictions = learner.predict(chunk.X)
-            rows = chunk.y, predictions, chunk.weights, learner.classes
-            chunk.scored = _Rows(*rows)
+            chunk.scored = _Rows(chunk.y, predictions, chunk.weights, learner.classes)
         self._store.add(_coming(chunk))
         blocks = self._take(numbers) if len(numbers) else []
         together = [replace(block, scored=None) for block in blocks]
