@@ -91,8 +91,7 @@ class Numbers(ColumnGroup):
         found = self.vocabulary.find(
             engine, bits, ~is_missing, lambda row, j: f"{X[row, j]:.12g}", learns
         )
-        starts = self.starts(1).astype(np.int32)
-        return np.where(found >= 0, found + starts, -1)
+        return np.where(found >= 0, found + self.starts(1).astype(np.int32), -1)
 
     def _keys(self, j, X, codes):
         """Return keys of bins, or of values where there are no bins."""

@@ -295,8 +295,7 @@ class DenseView(Part):
         )
         keyed = self.columns(encoding.groups)[1]
         placed = self._place_keys(keyed, keys, texts, not_begun)
-        targets = self._as_targets(rows.targets, len(keys))
-        return LateTargets(placed, *targets, is_label)
+        return LateTargets(placed, *self._as_targets(rows.targets, len(keys)), is_label)
 
     def learn_keys(self, engine, columns, keys, targets):
         """Learn the targets of rows with keys and without texts; see :meth:`join`."""
@@ -313,8 +312,7 @@ class DenseView(Part):
                 texts += encoded.hashed
             for j, name in enumerate(group.names):
                 if group.has_means and not group.has_words:
-                    of_rows = encoded.get_keys(j).keys
-                    keys.append(keys_of_values(engine, name, of_rows))
+                    keys.append(keys_of_values(engine, name, encoded.get_keys(j).keys))
                 if group.is_late and name not in self.begun:
                     is_missing = columns.is_missing[:, j]
                     not_begun[name] = self._begin(name, is_missing, learns)
@@ -367,8 +365,7 @@ class DenseView(Part):
         if isinstance(targets, LateTargets):
             of_keys, of_all = placed.follow(engine, self.means, targets)
         else:
-            is_learned = learns and targets is not None
-            y = self._as_targets(targets, n) if is_learned else ()
+            y = self._as_targets(targets, n) if learns and targets is not None else ()
             of_keys, of_all = placed.encode(engine, self.means, y)
         keyed = keyed[:, np.newaxis] + np.arange(self.n_targets)
         D[:, keyed.ravel()] = of_keys[: keys.size].reshape(n, keyed.size)

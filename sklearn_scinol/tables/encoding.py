@@ -289,8 +289,7 @@ class Encoding(Part):
                 if (name := hashed[source].column) is not None:
                     flags = np.zeros((n_rows, 1), bool)
                     flags[rows[new[sources == source]]] = True
-                    place = [self.counted[name]]
-                    self.counts.add(inputs.UNSEEN, place, flags)
+                    self.counts.add(inputs.UNSEEN, [self.counted[name]], flags)
         return places, offsets_of(np.bincount(rows, minlength=n_rows))
 
     def names(self):
@@ -361,8 +360,7 @@ class Encoding(Part):
         self.hashed.remember_all(engine, other.hashed)
         for group, theirs in zip(self.groups, other.groups, strict=True):
             for keys, names in group.newly_hashed(engine, theirs):
-                places = self.hashed.places(keys)
-                self.hashed.remember(engine, places, keys, names.take)
+                self.hashed.remember(engine, self.hashed.places(keys), keys, names.take)
 
     def placement(self, engine, other):
         """Return a :class:`Placement` of the columns of an encoding that was merged.
@@ -385,8 +383,7 @@ class Encoding(Part):
         for size in self.sizes:
             yield "sizes are numbers", is_count(size, 1)
             yield "sizes are at most their limit", size <= MAX_SIZE
-        n_hashed = len(self.hashed.first)
-        first = self.first_kinds, self.interactions, n_hashed
+        first = self.first_kinds, self.interactions, len(self.hashed.first)
         fresh = Encoding(*first, n_named, n_samples, n_quantiles)
         fresh = fresh.with_kinds(self.late, 0)
         for name in FROM_KINDS:

@@ -175,8 +175,7 @@ def _from_pandas(series):
     if find_spec("pyarrow"):
         infer_dtype = import_module("pandas").api.types.infer_dtype
         if dtype.name != "object" or infer_dtype(series, skipna=True) == "string":
-            array = import_module("pyarrow").array(series, from_pandas=True)
-            return _from_arrow(array)
+            return _from_arrow(import_module("pyarrow").array(series, from_pandas=True))
     return _from_objects(series.astype(object).to_list())
 
 

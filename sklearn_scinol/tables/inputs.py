@@ -96,8 +96,7 @@ class InputCounts(Part):
         if new.size:
             self.types = self.types.copy()
             self.types[columns[new]] = is_number[is_given.argmax(axis=0)[new], new]
-        has_changed = is_given & (is_number != self.types[columns])
-        self.add(CHANGED_TYPE, columns, has_changed)
+        self.add(CHANGED_TYPE, columns, is_given & (is_number != self.types[columns]))
 
     def has_changed_type(self, columns, texts, is_missing):
         """Return a mask of categories of another type than the first of the column."""
@@ -147,8 +146,7 @@ class InputCounts(Part):
     def merged(cls, shards):
         """Merge counts: their windows end, and the next one begins."""
         merged = cls(len(shards.start.types))
-        n_rows = shards.map(lambda each: each.n_rows).sum()
-        merged.n_rows = merged.start = int(n_rows)
+        merged.n_rows = merged.start = int(shards.map(lambda each: each.n_rows).sum())
         merged.block = max(merged.n_rows - 1, 0) // BLOCK
         merged.counts[0] = shards.map(lambda each: each.counts[0]).sum()
         merged.limits[0] = np.min([each.limits[0] for each in shards], axis=0)
