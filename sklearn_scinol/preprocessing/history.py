@@ -712,8 +712,7 @@ def _as_seconds(times):
     """Return dates as seconds, and numbers as they are."""
     if times.dtype.kind != "M":
         return times
-    seconds = times.astype(np.int64) / 1e6
-    return np.where(np.isnat(times), np.nan, seconds)
+    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 1e6)
 
 
 @lru_cache(maxsize=16)

@@ -138,8 +138,7 @@ class StreamTransformer(
         classes : array-like of shape (n_classes,), default=None
             All classes, if `y` has labels; the first call counts.
         """
-        targets = self._targets(y, classes)
-        self._learn_rows(X, self._learn, self._is_first, targets)
+        self._learn_rows(X, self._learn, self._is_first, self._targets(y, classes))
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -157,8 +156,7 @@ class StreamTransformer(
         Z : array or CSR array of shape (n_samples, n_features_out)
             As :meth:`transform` would give for each row right before it is learned.
         """
-        targets = self._targets(y, classes)
-        return self._learn_and_transform(X, targets, self._is_first)
+        return self._learn_and_transform(X, self._targets(y, classes), self._is_first)
 
     @_fit_context(prefer_skip_nested_validation=True)
     @described_as(fit)
@@ -436,8 +434,7 @@ class FeatureTransformer(StreamTransformer):
         return fresh
 
     def _merge_state(self, engine, shards, sources):
-        parts = shards.map(lambda each: each._state)
-        self._state = type(self._state).merged(parts)
+        self._state = type(self._state).merged(shards.map(lambda each: each._state))
         return [None for _ in sources]
 
     def _invariants_of_state(self):

@@ -177,8 +177,7 @@ class TableTransformer(TableReader):
             self._check_names(frame, is_dict_rows(X))
         columns, new_kinds, names = {}, {}, {*frame.names}
         for name, kind in self.kinds_.items():
-            is_there = name in names
-            column = frame.column(name) if is_there else all_missing(frame.n_rows)
+            column = frame.column(name) if name in names else all_missing(frame.n_rows)
             if kind is None:
                 kind = infer_kind(column)
             if kind is not None:
@@ -345,8 +344,7 @@ class TableTransformer(TableReader):
             return None, None
         if names is None:
             return None, None
-        engine = get_engine(current_engine())
-        encoder = row_encoder(self._encoding, engine, names)
+        encoder = row_encoder(self._encoding, get_engine(current_engine()), names)
         return encoder, None if encoder is None else encoder.read(x, learns)
 
     def _stack_row(self, x):
