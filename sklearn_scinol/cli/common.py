@@ -195,8 +195,7 @@ def columns_to_ignore(arguments, model, names):
     """
     options, encoder = {}, encoder_of(model)
     for name in "missing_columns", "new_columns":
-        of_model = getattr(encoder, name, "error")
-        options[name] = getattr(arguments, name) or of_model
+        options[name] = getattr(arguments, name) or getattr(encoder, name, "error")
     if names == [] and arguments.columns:  # of a new model: files may have others
         options["new_columns"] = "ignore"
     if names is None:
