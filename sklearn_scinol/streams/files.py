@@ -104,8 +104,7 @@ def folder_keys(files):
     table = pa.Table.from_pylist(rows)
     for i, name in enumerate(table.column_names):
         with suppress(UnfitError):  # as pyarrow infers them
-            numbers = convert(table[i], pa.int32(), False)
-            table = table.set_column(i, name, numbers)
+            table = table.set_column(i, name, convert(table[i], pa.int32(), False))
     return table
 
 

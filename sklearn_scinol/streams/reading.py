@@ -305,8 +305,7 @@ class TableStream:
                 if fault is not None:
                     number = row + fault.row + 1
                     bad = BadRow(str(file), number, fault.reason, fault.text)
-                    message = _with_remedy(str(bad), fault.remedy)
-                    raise ReadError(message, file, number)
+                    raise ReadError(_with_remedy(str(bad), fault.remedy), file, number)
                 row += part.n_rows
             start = BEGINNING
 

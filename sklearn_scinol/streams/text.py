@@ -186,8 +186,7 @@ class TextFormat(ABC):
         try:
             parts = [(0, self.parse(names, block), None)]
         except parse_errors():
-            parse = partial(self.parse, names)
-            parts = parse_by_halves(parse, self.rows_in(block))
+            parts = parse_by_halves(partial(self.parse, names), self.rows_in(block))
         part = split_faults(
             parts,
             lambda rows: self.check(rows, file),
@@ -196,8 +195,7 @@ class TextFormat(ABC):
         )
         lines = self.rows_in(block) if part.faults else []
         for i, fault in enumerate(part.faults):
-            line = lines[fault.row].decode(errors="backslashreplace")
-            text = line.rstrip("\r\n")
+            text = lines[fault.row].decode(errors="backslashreplace").rstrip("\r\n")
             reason = self.name_value(fault.reason, text)
             part.faults[i] = fault._replace(reason=reason, text=text)
         return part._replace(byte=byte)
