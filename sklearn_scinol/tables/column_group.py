@@ -144,12 +144,6 @@ class ColumnGroup(Part):
         """Return names of the columns of codes."""
         return [f"{name}_missing" for name in self.names]
 
-    def categories(self):
-        """Return the values with columns of their own, by the names of columns."""
-        if self.vocabulary is None:
-            return {}
-        return dict(zip(self.names, map(list, self.vocabulary.names), strict=True))
-
     def retired_columns(self):
         """Return the columns that no further row can have."""
         return np.empty(0, np.intp)

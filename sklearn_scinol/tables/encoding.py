@@ -319,7 +319,9 @@ class Encoding(Part):
         """Return the values with columns of their own, by the names of columns."""
         found = {}
         for group in self.groups:
-            found |= group.categories()
+            if group.vocabulary is not None:
+                names = map(list, group.vocabulary.names)
+                found |= zip(group.names, names, strict=True)
         return found
 
     def retired_columns(self):
