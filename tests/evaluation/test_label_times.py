@@ -12,7 +12,12 @@ from support.steps import assert_same_steps
 
 from sklearn_scinol import HedgeClassifier, OnlineConformalClassifier, ScInOLClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineScaler, OnlineTargetEncoder, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineHistory,
+    OnlineScaler,
+    OnlineTargetEncoder,
+    TableEncoder,
+)
 
 N, START = 80, np.datetime64("2026-01-05T00:00", "us")
 
@@ -93,6 +98,9 @@ OTHERS = {
     "scaler": make_online_pipeline(OnlineScaler(), ScInOLClassifier()),
     "foreign scaler": make_online_pipeline(StandardScaler(), ScInOLClassifier()),
     "means": make_online_pipeline(OnlineTargetEncoder(), ScInOLClassifier()),
+    "history": make_online_pipeline(
+        OnlineHistory([0, (0, 1), ()], 2, n_hashed=4), ScInOLClassifier()
+    ),
     "sets": make_online_pipeline(
         OnlineScaler(), OnlineConformalClassifier(ScInOLClassifier())
     ),

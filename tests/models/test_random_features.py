@@ -198,19 +198,6 @@ def test_merging(n_start):
     merged._check_state()
 
 
-def test_other_directions_are_not_merged():
-    X, y, _ = chessboard(20)
-    models = [
-        OnlineNewtonRegressor(random_features=3).partial_fit(X, 1.0 * y)
-        for _ in range(2)
-    ]
-    with pytest.raises(ValueError, match="pass the same int as random_state"):
-        merge_models(models)
-    later = deepcopy(models[0]).partial_fit(X, 1.0 * y)
-    merged = merge_models([later, models[0]], start=models[0])
-    assert merged.n_samples_seen_ == 40
-
-
 def test_epochs_and_seeds():
     X, y, new = chessboard(100)
     model = OnlineNewtonRegressor(max_iter=2, **BOARD)

@@ -317,35 +317,23 @@ class Failing(TransformerMixin, ClassifierMixin, BaseEstimator):
         return X
 
 
+LEARNS, TRANSFORMS = {"failing__at": "partial_fit"}, {"failing__at": "transform"}
+INNER = make_online_pipeline(StandardScaler(), Failing())
+LAST = make_online_pipeline(MinMaxScaler(), ScInOLClassifier())
 FAILING = {
-    "middle learns": (
-        lambda: [StandardScaler(), Failing(), OnlineBinner(10), ScInOLClassifier()],
-        {"failing__at": "partial_fit"},
-    ),
+    "middle learns": ([Failing(), OnlineBinner(10), ScInOLClassifier()], LEARNS),
     "middle transforms": (
-        lambda: [StandardScaler(), OnlineBinner(10), Failing(), ScInOLClassifier()],
-        {"failing__at": "transform"},
+        [OnlineBinner(10), Failing(), ScInOLClassifier()],
+        TRANSFORMS,
     ),
     "interrupted": (
-        lambda: [StandardScaler(), Failing(), ScInOLClassifier()],
-        {"failing__at": "transform", "failing__error": KeyboardInterrupt},
+        [Failing(), ScInOLClassifier()],
+        {**TRANSFORMS, "failing__error": KeyboardInterrupt},
     ),
-    "last": (
-        lambda: [StandardScaler(), OnlineBinner(10), Failing()],
-        {"failing__at": "partial_fit"},
-    ),
-    "nested": (
-        lambda: [
-            make_online_pipeline(StandardScaler(), Failing()),
-            make_online_pipeline(MinMaxScaler(), ScInOLClassifier()),
-        ],
-        {"onlinepipeline-1__failing__at": "transform"},
-    ),
+    "last": ([OnlineBinner(10), Failing()], LEARNS),
+    "nested": ([INNER, LAST], {"onlinepipeline-1__failing__at": "transform"}),
     "last nested": (
-        lambda: [
-            make_online_pipeline(StandardScaler(), MinMaxScaler()),
-            make_online_pipeline(MinMaxScaler(), Failing()),
-        ],
+        [LAST[:1], INNER],
         {"onlinepipeline-2__failing__at": "partial_fit"},
     ),
 }
@@ -357,7 +345,7 @@ FAILING = {
 @pytest.mark.parametrize("kind", FAILING)
 def test_steps_that_fail_change_nothing(kind, is_first, method, engine):
     steps, fails = FAILING[kind]
-    model = make_online_pipeline(*steps())
+    model = clone(make_online_pipeline(StandardScaler(), *steps))
     chunks = stream()
     if not is_first:
         for X, y in chunks[:3]:

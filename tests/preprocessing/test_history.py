@@ -24,7 +24,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol._rollback import roll_back
 from sklearn_scinol._state import checkpoint
-from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
@@ -455,41 +454,6 @@ def test_weights_of_0_leave_labels_out(engine):
     labels = model[0]._histories[0].labels
     assert labels[0, 0] == 10.0
     assert labels[0, 1] == (y[19] == "yes")
-
-
-@pytest.mark.cases(2)
-@pytest.mark.parametrize("delay", ["3h", "24h"])
-@pytest.mark.parametrize("n_hashed", [2**18, 4])
-def test_late_labels_in_between(n_hashed, delay, engine):
-    """Chunks, in which labels come in between, are learned as row by row."""
-    frame, y = events(70)
-    frame["when"] = frame["when"].ffill()
-    frame = frame.sort_values("when", ignore_index=True)
-    steps = OnlineHistory(time="when", n_hashed=n_hashed), TableEncoder(n_hashed=64)
-    model = make_online_pipeline(*steps, ScInOLClassifier())
-    model.partial_fit(frame[:20], y[:20], classes=LABELS)
-    by_row = deepcopy(model)
-    result = progressive_validation(
-        model,
-        [(frame[20:47], y[20:47]), (frame[47:], y[47:])],
-        metrics="neg_log_loss",
-        time="when",
-        delay=delay,
-    )
-    late, waiting, loss = by_row.row_by_row().with_late_labels(), {}, 0.0
-
-    def learn(key):
-        late.learn_one(key, y[key])
-        return -np.log(waiting.pop(key)[LABELS.index(y[key])])
-
-    for r in range(20, 70):
-        for key in [*waiting]:
-            if frame["when"][key] + pd.Timedelta(delay) <= frame["when"][r]:
-                loss += learn(key)
-        waiting[r] = late.predict_proba_one(frame[r : r + 1], r)
-    loss += sum(map(learn, [*waiting]))
-    assert_allclose(-50 * result.scores["neg_log_loss"], loss, rtol=1e-9)
-    assert_identical(model[0]._histories, by_row[0]._histories)
 
 
 def test_late_labels_in_between_are_undone(engine):
