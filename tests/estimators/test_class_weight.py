@@ -4,8 +4,6 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -17,7 +15,6 @@ from sklearn_scinol import (
     HedgeClassifier,
     OnlineNewtonClassifier,
     ScInOLClassifier,
-    config_context,
 )
 
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
@@ -35,7 +32,7 @@ def rows(n_rows=40, seed=0):
 
 
 def running_weights(y, sample_weight=None, counts=()):
-    """What each row weighs: counted row by row."""
+    """What each row weighs: by scikit-learn's formula, from the rows up to it."""
     counts, weights = Counter(counts), []
     for label, c in zip(
         y, np.ones(len(y)) if sample_weight is None else sample_weight, strict=True
@@ -53,18 +50,6 @@ def assert_same_model(actual, expected, X):
     for method in "predict", "decision_function":
         answers = (getattr(model, method)(X) for model in (actual, expected))
         assert_array_equal(*answers)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_weights_are_those_of_the_rows_so_far(seed):
-    """As scikit-learn would have them, to the last bit."""
-    _, y = rows(seed=seed)
-    for r, weight in enumerate(running_weights(y)):
-        so_far = y[: r + 1]
-        of_classes = compute_class_weight(
-            "balanced", classes=np.unique(so_far), y=so_far
-        )
-        assert of_classes[np.searchsorted(np.unique(so_far), y[r])] == weight
 
 
 @pytest.mark.cases(3)
@@ -92,27 +77,6 @@ def test_partial_fit(classifier, container, weighted, engine):
         in_parts.partial_fit(X[part], y[part], classes=CLASSES, sample_weight=weight)
         in_parts._check_state()
     assert_same_model(in_parts, expected, X)
-
-
-@pytest.mark.slow
-@given(
-    codes=st.lists(st.integers(0, 3), min_size=1, max_size=20),
-    weights=st.lists(st.sampled_from([0.0, 1.0, 3.0]), min_size=20, max_size=20),
-    cuts=st.sets(st.integers(1, 19)),
-)
-def test_any_chunks(codes, weights, cuts):
-    y, c = np.array(codes), np.array(weights[: len(codes)])
-    X = np.random.default_rng(0).normal(size=(len(y), 2))
-    with config_context(engine="numpy"):
-        expected = ScInOLClassifier()
-        expected.partial_fit(
-            X, y, classes=range(4), sample_weight=running_weights(y, c)
-        )
-        model = ScInOLClassifier(class_weight="balanced")
-        bounds = [0, *sorted(cut for cut in cuts if cut < len(y)), len(y)]
-        for part in map(slice, bounds[:-1], bounds[1:]):
-            model.partial_fit(X[part], y[part], classes=range(4), sample_weight=c[part])
-        assert_same_model(model, expected, X)
 
 
 @pytest.mark.cases(3)

@@ -262,17 +262,6 @@ def test_a_fit_that_fails_changes_nothing(warm_start, monkeypatch):
     assert (model.loss_curve_, model.t_) == before[1:]
 
 
-def test_held_out_loss_is_printed(capsys):
-    X = rows()
-    model = ScInOLClassifier(early_stopping=True, verbose=1).fit(X, noisy_labels(X))
-    lines = capsys.readouterr().out.splitlines()
-    for n, line in enumerate(lines):
-        assert line == (
-            f"Epoch {n + 1}: mean loss {model.loss_curve_[n]:.6g}, "
-            f"held-out loss {model.validation_loss_curve_[n]:.6g}"
-        )
-
-
 def test_no_curve_of_held_out_rows_without_such():
     X = rows()
     model = ScInOLClassifier(early_stopping=True).fit(X, noisy_labels(X))
