@@ -1,6 +1,5 @@
 """Learning that is stopped goes on where it was, to the last bit."""
 
-import gzip
 import json
 import os
 import re
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.comparisons import assert_identical, learned
+from support.files import WRITERS, pa, write_csv
 
 import sklearn_scinol
 from sklearn_scinol import persistence
@@ -23,9 +23,6 @@ from sklearn_scinol.cli import learn, main, saving
 from sklearn_scinol.cli.saving import Saver, interval
 from sklearn_scinol.persistence import load, load_with_progress
 
-pa_csv = pytest.importorskip("pyarrow.csv", reason="pyarrow is not installed")
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
 
 N_ROWS = 240
@@ -57,7 +54,7 @@ def table(start=0, stop=N_ROWS):
     )
     known = when + np.timedelta64(30, "h")
     columns = {
-        "length": pa.array(np.where(np.arange(N_ROWS) == 7, np.nan, length)),
+        "length": pa.array(length, mask=np.arange(N_ROWS) == 7),
         "city": pa.array(city),
         "when": pa.array(when.astype("datetime64[us]")),
         "known": pa.array(known.astype("datetime64[us]")),
@@ -68,32 +65,7 @@ def table(start=0, stop=N_ROWS):
     return pa.table(columns).slice(start, stop - start)
 
 
-def write_csv(name, part):
-    pa_csv.write_csv(part, name)
-    text = Path(name).read_text()
-    if name.endswith(".gz"):
-        Path(name).write_bytes(gzip.compress(text.encode()))
-
-
-def write_arrow(name, part):
-    new = pa.ipc.new_stream if name.endswith("s") else pa.ipc.new_file
-    with new(name, part.schema) as writer:
-        writer.write_table(part, max_chunksize=25)
-
-
-def write_json(name, part):
-    rows = part.to_pandas().to_json(orient="records", lines=True, date_format="iso")
-    Path(name).write_text(rows)
-
-
-WRITERS = {
-    ".csv": write_csv,
-    ".csv.gz": write_csv,
-    ".parquet": lambda name, part: pq.write_table(part, name, row_group_size=70),
-    ".arrow": write_arrow,
-    ".arrows": write_arrow,
-    ".jsonl": write_json,
-}
+ENDINGS = ".csv", ".csv.gz", ".parquet", ".arrow", ".arrows", ".jsonl"
 
 
 class Killed(BaseException):
@@ -167,7 +139,7 @@ def check(run, works, capsys):
     return check
 
 
-@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_formats(check, ending):
     names = [f"{part}{ending}" for part in "abc"]
     for i, name in enumerate(names):

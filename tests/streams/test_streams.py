@@ -1,14 +1,11 @@
 """Streams from files: every row, in order, or a sentence that says which is bad."""
 
 import ast
-import bz2
 import csv
 import errno
 import gc
-import gzip
 import io
 import json
-import lzma
 import os
 import queue
 import re
@@ -33,6 +30,15 @@ from support.corrupt_files import (
     mutilated,
     outcome,
 )
+from support.files import (
+    WRITERS,
+    pa,
+    write_arrow,
+    write_csv,
+    write_json,
+    write_parquet,
+    write_text,
+)
 from support.registry import paired
 
 from sklearn_scinol import ScInOLRegressor
@@ -47,8 +53,6 @@ from sklearn_scinol.streams import (
     reading,
     text,
 )
-
-pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 N_ROWS = 100
 
@@ -90,75 +94,6 @@ def table(start=0, stop=N_ROWS):
             "w": [1.0 + i % 2 for i in rows],
         }
     )
-
-
-def write_csv(file, table, delimiter=","):
-    lines = [delimiter.join(table.column_names)]
-    for row in table.to_pylist():
-        lines.append(
-            delimiter.join(
-                "" if value is None else str(value) for value in row.values()
-            )
-        )
-    return write_text(file, "\n".join(lines) + "\n")
-
-
-def write_json(file, table):
-    return write_text(file, "".join(json.dumps(r) + "\n" for r in table.to_pylist()))
-
-
-COMPRESS = {
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
-    ".zst": lambda data: arrow_compressed(data, "zstd"),
-    ".lz4": lambda data: arrow_compressed(data, "lz4"),
-}
-
-
-def arrow_compressed(data, codec):
-    sink = pa.BufferOutputStream()
-    with pa.CompressedOutputStream(sink, codec) as stream:
-        stream.write(data)
-    return sink.getvalue().to_pybytes()
-
-
-def write_text(file, content):
-    data = content.encode() if isinstance(content, str) else content
-    file.write_bytes(COMPRESS.get(file.suffix, bytes)(data))
-    return file
-
-
-def write_parquet(file, table):
-    import pyarrow.parquet as pq
-
-    pq.write_table(table, file, row_group_size=30)
-    return file
-
-
-def write_feather(file, table):
-    import pyarrow.feather as pf
-
-    pf.write_feather(table, file, chunksize=30)
-    return file
-
-
-def write_arrow_stream(file, table):
-    with pa.ipc.new_stream(file, table.schema) as writer:
-        writer.write_table(table, max_chunksize=30)
-    return file
-
-
-WRITERS = {
-    ".csv": write_csv,
-    ".tsv": lambda file, table: write_csv(file, table, "\t"),
-    **{f".csv{ending}": write_csv for ending in COMPRESS},
-    ".jsonl": write_json,
-    ".jsonl.gz": write_json,
-    ".parquet": write_parquet,
-    ".feather": write_feather,
-    ".arrows": write_arrow_stream,
-}
 
 
 def lines(file, *rows):
@@ -385,7 +320,7 @@ def test_types_of_text(tmp_path, small_blocks):
 )
 def test_targets_of_tables(values, dtype, tmp_path):
     columns = {"x": [1.0, 2.0] * 2, "y": pa.chunked_array([values, values])}
-    file = write_arrow_stream(tmp_path / "rows.arrows", pa.table(columns))
+    file = write_arrow(tmp_path / "rows.arrows", pa.table(columns))
     ((_, y),) = read_table(file, target="y")
     assert y.dtype == dtype
     assert y.tolist() == [
@@ -1112,9 +1047,7 @@ def test_columns_of_files(tmp_path):
     file = lines(tmp_path / "rows.csv", "x,y,x", "1,2,3")
     twice = "has the column 'x' twice: pass columns= with other ones."
     assert refusal(file) == f"{file} {twice}"
-    file = write_arrow_stream(
-        tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"])
-    )
+    file = write_arrow(tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"]))
     assert refusal(file) == f"{file} {twice}"
     file = lines(tmp_path / "rows.csv", "x,y", "1,2")
     assert refusal(file, ValueError, target="z") == (
