@@ -25,7 +25,7 @@ from sklearn_scinol import (
 all_estimators = pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 
 #: Of each estimator; `make fuzz` has more.
-N_CASES, N_BATCHES = 24, 2
+N_CASES, N_BATCHES = 40, 2
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def loops_as_they_stand(case):
     return case._replace(engine="uncompiled") if case.engine == "compiled" else case
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(4)
 @all_estimators
 @pytest.mark.parametrize("batch", range(N_BATCHES))
 def test_seeded_cases(estimator, batch):

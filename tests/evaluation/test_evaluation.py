@@ -654,30 +654,25 @@ def test_metric_that_fails_is_the_error():
 
 
 X, Y = regression()
-ROWS = [classification()]
+OURS, CHUNKS, ROWS = ScInOLRegressor(), [(X, Y)], [classification()]
 
 
 @pytest.mark.parametrize(
     ("model", "stream", "metrics", "words"),
     [
-        (ScInOLRegressor(), [], "r2", "The stream is empty"),
-        (ScInOLRegressor(), [(X[:0], Y[:0])] * 2, "r2", "The stream is empty"),
-        (ScInOLRegressor(), [(X, Y, 0.0 * Y)], "r2", "all have weight 0"),
-        (SGDRegressor(), [(X, Y)], "r2", "No row of the stream was scored"),
+        (OURS, [], "r2", "The stream is empty"),
+        (OURS, [(X[:0], Y[:0])] * 2, "r2", "The stream is empty"),
+        (OURS, [(X, Y, 0.0 * Y)], "r2", "all have weight 0"),
+        (SGDRegressor(), CHUNKS, "r2", "No row of the stream was scored"),
         *(
-            (ScInOLRegressor(), [chunk], "r2", "The stream must consist of")
+            (OURS, [chunk], "r2", "The stream must consist of")
             for chunk in (X, (X,), "text")
         ),
+        (OURS, CHUNKS, "acuracy", "not a valid scoring value|No valid scoring"),
+        (OURS, CHUNKS, [], "At least one metric"),
         (
-            ScInOLRegressor(),
-            [(X, Y)],
-            "acuracy",
-            "not a valid scoring value|No valid scoring",
-        ),
-        (ScInOLRegressor(), [(X, Y)], [], "At least one metric"),
-        (
-            ScInOLRegressor(),
-            [(X, Y)],
+            OURS,
+            CHUNKS,
             {"error": mean_absolute_error},
             "made by sklearn.metrics.make_scorer",
         ),

@@ -266,6 +266,8 @@ def test_checkpoints_of_merged_models_are_passes():
 
 # Shards.
 
+fit_shards = partial(fit_dask, classes=[0, 1], strategy="merge")
+
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("is_fitted", [False, True])
@@ -278,12 +280,10 @@ def test_merge_is_merge_models(known, is_fitted):
     rows, targets = as_dask(X, sizes), as_dask(y, sizes)
     if not known:
         rows, targets = of_unknown_lengths(rows), of_unknown_lengths(targets)
-    model = fit_dask(
+    model = fit_shards(
         estimator,
         rows,
         targets,
-        classes=[0, 1],
-        strategy="merge",
         n_passes=2,
         n_shards=3,
         n_start_rows=12,
@@ -342,12 +342,10 @@ def test_each_row_counts_once(n_rows, known):
     if not known:
         rows, targets = of_unknown_lengths(rows), of_unknown_lengths(targets)
     start, final = n_rows
-    model = fit_dask(
+    model = fit_shards(
         ScInOLClassifier(),
         rows,
         targets,
-        classes=[0, 1],
-        strategy="merge",
         n_shards=3,
         n_start_rows=start,
         n_final_rows=final,
@@ -378,13 +376,8 @@ def test_shards_without_rows():
     X, y = binary(10)
     sizes = 0, 10, 0, 0
     rows = of_unknown_lengths(as_dask(X, sizes))
-    model = fit_dask(
-        ScInOLClassifier(),
-        rows,
-        of_unknown_lengths(as_dask(y, sizes)),
-        classes=[0, 1],
-        strategy="merge",
-        n_shards=4,
+    model = fit_shards(
+        ScInOLClassifier(), rows, of_unknown_lengths(as_dask(y, sizes)), n_shards=4
     )
     assert model.n_samples_seen_ == 10
 
@@ -392,13 +385,11 @@ def test_shards_without_rows():
 def test_weights_and_mixtures_are_merged():
     X, y = binary()
     c = np.tile([0.0, 1.0], 20)
-    model = fit_dask(
+    model = fit_shards(
         HedgeClassifier(),
         as_dask(X),
         as_dask(y),
         sample_weight=as_dask(c),
-        classes=[0, 1],
-        strategy="merge",
         n_start_rows=5,
         n_final_rows=5,
     )
@@ -455,9 +446,7 @@ def test_merged_pipelines(table):
     frame, partitioned = table
     X, y = partitioned[["x", "city"]], partitioned["sold"]
     pipeline = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    model = fit_dask(
-        pipeline, X, y, classes=[0, 1], strategy="merge", n_shards=2, n_start_rows=10
-    )
+    model = fit_shards(pipeline, X, y, n_shards=2, n_start_rows=10)
     assert model.n_samples_seen_ == 60
     assert model.score(frame[["x", "city"]], frame["sold"]) > 0.7
 
