@@ -134,12 +134,11 @@ class OnlineHistory(TableReader):
     rows), and half-lives are 1, 60, 1440 and 10080 units: ``card_count_60``. Dates are
     in UTC.
 
-    *Targets.* Of K classes the shares of the K - 1 first are kept but for the first
-    one, at most 8, and of several outputs the first 8: ``card_target_mean_8_yes``. If
-    classes are not known before the first row, shares of the first 8 that come are
-    kept, in columns with their numbers, such as ``card_target_mean_8_0``. If the first
-    rows come without labels, there are columns for one target. Labels with a weight of
-    0 are left out.
+    *Targets.* Of K sorted classes the shares of the 2nd to the 9th are kept, and of
+    several outputs the first 8: ``card_target_mean_8_yes``. If classes are not known
+    before the first row, shares of the first 8 that come are kept, in columns with
+    their numbers, such as ``card_target_mean_8_0``. If the first rows come without
+    labels, there are columns for one target. Labels with a weight of 0 are left out.
 
     *Missing* is what is not known yet: NaN in frames of pandas, null in others, None in
     dicts. In arrays, which learners take as they are, it is 0, and in the first row of

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import unique_labels
 
 from .._invariants import floats, is_number
 from .._state import Part
@@ -48,6 +49,8 @@ class Targets(NamedTuple):
         elif y.ndim != 1:
             y = column_or_1d(y)
         c = None if c is None else _as_numbers(c, "sample_weight")
+        if c is not None and len(c) == 1:  # a scalar is the weight of each row
+            c = np.repeat(c, n_rows)
         if len(y) != n_rows or (c is not None and len(c) != n_rows):
             check_consistent_length(np.empty(n_rows), y, c)
         return Targets(y, self.classes, c, are_labels)
@@ -67,7 +70,7 @@ class Targets(NamedTuple):
             classes = False, True
         if classes is None:
             return [], MAX_TARGETS
-        labels = np.asarray(classes)[1:][:MAX_TARGETS].tolist()
+        labels = unique_labels(classes)[1:][:MAX_TARGETS].tolist()
         return labels, max(len(labels), 1)
 
     def as_numbers(self, n, labels, n_targets):

@@ -26,7 +26,11 @@ from sklearn_scinol._rollback import roll_back
 from sklearn_scinol._state import checkpoint
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineHistory, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineHistory,
+    OnlineTargetEncoder,
+    TableEncoder,
+)
 from sklearn_scinol.tables.dense import Targets
 
 START = pd.Timestamp("2024-02-28T22:00")
@@ -454,6 +458,36 @@ def test_weights_of_0_leave_labels_out(engine):
     labels = model[0]._histories[0].labels
     assert labels[0, 0] == 10.0
     assert labels[0, 1] == (y[19] == "yes")
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]])
+@pytest.mark.parametrize("step", [OnlineHistory(["card"]), OnlineTargetEncoder()])
+def test_order_of_classes_does_not_matter(step, labels):
+    frame, _ = events(40)
+    y = np.resize(labels, 40)
+    model, other = (
+        make_online_pipeline(clone(step), TableEncoder(), ScInOLClassifier())
+        for _ in range(2)
+    )
+    X = frame[["card", "shop"]]
+    model.partial_fit(X, y, classes=labels)
+    other.partial_fit(X[:20], y[:20], classes=labels[::-1]).partial_fit(X[20:], y[20:])
+    names = model[0].get_feature_names_out()
+    assert_array_equal(other[0].get_feature_names_out(), names)
+    assert_array_equal(other.predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("step", [OnlineHistory(["card"]), OnlineTargetEncoder()])
+def test_scalar_weight(step):
+    frame, y = events(20)
+    X = frame[["card", "shop"]]
+    steps = clone(step), TableEncoder(), ScInOLClassifier()
+    model = make_online_pipeline(*steps)
+    other = clone(model).partial_fit(X, y, LABELS, sample_weight=np.full(20, 2.0))
+    model.partial_fit(X, y, LABELS, sample_weight=2.0)
+    assert_array_equal(model.predict_proba(X), other.predict_proba(X))
+    with pytest.raises(ValueError, match="shape"):
+        model.partial_fit(X, y, sample_weight=[2.0])
 
 
 def test_late_labels_in_between_are_undone(engine):
