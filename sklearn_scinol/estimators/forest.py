@@ -321,7 +321,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
 
     A node takes 68 bytes, and 8 for each class; a row of the window 8 for each feature,
     and 4 for each tree.
-    :func:`merge_models` puts the trees of all models together, and keeps the latest
+    :func:`merge_models` keeps up to 64 trees, of all models in turn, and the latest
     rows of each.
 
     Examples

@@ -226,7 +226,9 @@ class RecentRows(Part):
     def at(self, slots):
         """Return the rows of slots."""
         if self.has_signs:
-            return self.features[slots].reshape(len(slots), -1)[:, : self.n_features]
+            features = self.features[slots]
+            features = features.reshape(len(slots), features.shape[1] * LANES)
+            return features[:, : self.n_features]
         return self.rows[slots // SIDE_BY_SIDE, :, slots % SIDE_BY_SIDE]
 
     def _store_features(self, slots, Z):

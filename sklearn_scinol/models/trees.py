@@ -38,6 +38,9 @@ from ..learners.trees import (
 )
 from .recent import RecentRows
 
+#: Maximum number of trees of a merged forest, unless a part of it has more.
+MAX_MERGED_TREES = 64
+
 # Number of slots of a tree at first, and the factor by which it grows.
 MIN_SLOTS, GROWTH = 2 * MAX_SPLITS, 4
 
@@ -286,15 +289,25 @@ class Forest(RecordsChanges):
 
     @classmethod
     def merged(cls, shards, scales):
-        """Put the trees of several forests together.
+        """Put the trees of several forests together, or as many as are kept.
 
-        Rows of a common start are in the trees of each.
+        Those are from all forests in turn. Rows of a common start are in the trees of
+        each.
         """
         merged = shards.start.fresh()
         members = zip(shards.members, shards.units, scales, strict=True)
-        parts = [part._in_units(*factors) for part, *factors in members if part.n_slots]
-        if not parts:
+        members = [member for member in members if member[0].n_slots]
+        if not members:
             return merged
+        n_trees = np.array([len(part.links) for part, *_ in members])
+        turns = np.argsort(np.concatenate([*map(np.arange, n_trees)]), kind="stable")
+        is_kept = np.zeros(turns.size, dtype=bool)
+        is_kept[turns[: max(MAX_MERGED_TREES, n_trees.max())]] = True
+        of_parts = np.split(is_kept, np.cumsum(n_trees)[:-1])
+        parts = [
+            part._with_trees(kept)._in_units(*factors)
+            for (part, *factors), kept in zip(members, of_parts, strict=True)
+        ]
         n_slots = max(part.n_slots for part in parts)
         for part in parts:
             part._grow(n_slots)
@@ -302,6 +315,12 @@ class Forest(RecordsChanges):
             joined = np.concatenate([getattr(part, name) for part in parts])
             setattr(merged, name, joined)
         return merged
+
+    def _with_trees(self, kept):
+        """Return a copy of some trees."""
+        part = copy(self)
+        vars(part).update((name, getattr(self, name)[kept]) for name in self._JOINED)
+        return part
 
     def _in_units(self, unit, scale):
         """Return a copy in other units of rows and features."""

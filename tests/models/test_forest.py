@@ -20,6 +20,7 @@ from sklearn_scinol import (
     merge_models,
 )
 from sklearn_scinol.learners.trees import LEFT, PARENT, RIGHT
+from sklearn_scinol.models import trees
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", FORESTS)
@@ -308,6 +309,22 @@ def test_merged_forests_unite(estimator, engine):
     if not hasattr(merged, "window"):  # whose rows have an order, too
         said = [getattr(model, method)(X) for model in (merged, swapped)]
         assert_allclose(*said, rtol=1e-12)
+
+
+@estimators
+@engines
+def test_merged_again_and_again(estimator, engine, monkeypatch):
+    """Trees of all models in turn, as many as are kept, however often."""
+    monkeypatch.setattr(trees, "MAX_MERGED_TREES", 4)
+    X, y, kind = stream(estimator)
+    merged = estimator(2, random_state=0).partial_fit(X[:30], y[:30], **kind)
+    for _ in range(3):
+        models = [deepcopy(merged).partial_fit(X[r:], y[r:]) for r in (30, 60, 90)]
+        merged = merge_models(models, start=merged)
+        merged._check_state()
+        first, second, third = (model.n_nodes_ for model in models)
+        expected = [*first[:2], second[0], third[0]]
+        assert_array_equal(merged.n_nodes_, expected)
 
 
 @engines

@@ -278,6 +278,20 @@ def test_merging_few_rows_keeps_all(estimator, engine):
     assert_allclose(alone.predict(X), one.predict(X))
 
 
+@estimators
+@engines
+def test_merging_candidates_without_a_start(estimator, engine):
+    X, y, kind = stream(estimator)
+    models = [
+        estimator(n_candidates=5).partial_fit(X[part], y[part], **kind)
+        for part in (slice(0, 20), slice(20, None))
+    ]
+    merged = merge_models(models)
+    merged._check_state()
+    assert merged._model.memory.n_rows[0] == len(y)
+    assert np.isfinite(merged.predict(X)).all()
+
+
 def test_merging_models_of_other_classes():
     X, y = data()
     y = labels(y, 3)
