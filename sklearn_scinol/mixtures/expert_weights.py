@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from copy import deepcopy
 from numbers import Integral
@@ -16,9 +15,6 @@ from .._invariants import is_count, same_structure
 from .._state import Part
 from ..config import current_engine
 from ..engines import get_engine
-
-# Maximum size of arrays that are faster as lists.
-MAX_AS_LIST = 32
 
 
 class ExpertWeights(Part, ABC):
@@ -147,8 +143,8 @@ class ExpertWeights(Part, ABC):
 
     def _check_finite(self):
         """Raise ValueError if the sums of losses are too large."""
-        state = self._state
-        if not all([_is_finite(getattr(state, name)) for name in self._sums]):
+        sums = [getattr(self._state, name) for name in self._sums]
+        if not all(np.isfinite(each).all() for each in sums):
             raise ValueError("The sums of losses are too large for dtype('float64').")
 
     @classmethod
@@ -174,12 +170,3 @@ class ExpertWeights(Part, ABC):
         yield from same_structure(state, self._initial_state(K), "state")
         for name, value in zip(state._fields, state, strict=True):
             yield f"{name} is finite", np.isfinite(value)
-
-
-def _is_finite(value):
-    """Whether a number, or each of an array, is finite."""
-    if isinstance(value, float):
-        return math.isfinite(value)
-    if value.size <= MAX_AS_LIST:
-        return all(map(math.isfinite, value.ravel().tolist()))
-    return np.isfinite(value).all()

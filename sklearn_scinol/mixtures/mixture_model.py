@@ -209,10 +209,9 @@ class MixtureModel(Model):
             count = partial(self._count_rows, chunk, groups)
             for rows in self._blocks(X, order, count):
                 blocks = self.shared_blocks(engine, chunk, rows)
-                served = of_mixture = None
-                if chunk.served is not None:
-                    *served, of_mixture = self.split_served(chunk.served[rows])
-                calls = self._calls(groups, blocks, labels, served, are_new)
+                of_rows = None if chunk.served is None else chunk.served[rows]
+                served, of_mixture = self.split_served(of_rows)
+                calls = self.calls(groups, blocks, labels, served, are_new)
                 results = self._run(run, calls)
                 experts, predictions, losses, weights, own = zip(*results, strict=True)
                 if not all(map(is_, experts, self.experts)):  # copies of a process
@@ -274,8 +273,11 @@ class MixtureModel(Model):
 
     def split_served(self, served):
         """Return the :class:`ServedRows` of each expert, and of the mixture itself."""
+        if served is None:
+            return None, None
         sizes = [each.n_served for each in self.experts]
-        return served.split(*sizes, served.values.shape[1] - sum(sizes))
+        *of_all, own = served.split(*sizes, served.values.shape[1] - sum(sizes))
+        return of_all, own
 
     def _split_own(self, served):
         """Return the :class:`ServedRows` of the mixture itself by what they are."""
@@ -445,7 +447,7 @@ class MixtureModel(Model):
             dense = SharedBlock(engine, chunk.dense_view, rows, scale)
         return SharedBlock(engine, chunk, rows, scale), dense
 
-    def _calls(self, groups, blocks, labels, served, are_new):
+    def calls(self, groups, blocks, labels, served, are_new):
         """Return what experts have to do to learn a block, for :meth:`_run`."""
         calls = []
         for model, places in groups:

@@ -17,14 +17,11 @@ class MixtureSession(Session):
         model, rows = self.model, self.rows
         blocks = model.shared_blocks(recorder, rows, rows.all)
         found, written = [None] * len(model.experts), []
-        of_all = of_mixture = None
-        if self.served is not None:
-            *of_all, of_mixture = model.split_served(self.served)
-        for own, places in model.groups():
+        served, of_mixture = model.split_served(self.served)
+        calls = model.calls(model.groups(), blocks, None, served, True)
+        for _, places, block, own, _ in calls:
             experts = [model.experts[place] for place in places]
-            block = blocks[experts[0].sees_dense_view].for_model(own)
-            served = of_all and [of_all[place] for place in places]
-            of_experts = of_block(recorder, experts, block, served)
+            of_experts = of_block(recorder, experts, block, own)
             for place, (_, predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
