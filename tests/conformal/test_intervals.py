@@ -121,6 +121,25 @@ def test_late_labels_without_a_delay_are_those_in_time(engine):
         assert_allclose(model.predict_interval(X), plain.predict_interval(X), rtol=1e-9)
 
 
+def test_rows_that_are_kept_count_with_what_they_would_have_got(engine):
+    """Rows before the first label count as predicted right after it."""
+    X, y = data(40)
+    model = with_intervals(ScInOLRegressor())
+    kept, predicted = (deepcopy(model).row_by_row().with_late_labels() for _ in "ab")
+    for r in range(20):
+        kept.keep_one(X[r], r)
+    kept.learn_one(19, y[19])
+    predicted.keep_one(X[19], 19).learn_one(19, y[19])
+    for r in [*range(19), *range(20, 40)]:
+        predicted.predict_interval_one(X[r], r)
+    for r in range(20, 40):
+        kept.keep_one(X[r], r)
+    for r in [*kept]:
+        kept.learn_one(r, y[r])
+        predicted.learn_one(r, y[r])
+    assert_identical(learned(kept.rows.estimator), learned(predicted.rows.estimator))
+
+
 def test_rows_served_before_the_model_was_fitted_anew():
     """With other levels, what was served cannot be learned: the row is."""
     X, y = data(40)
