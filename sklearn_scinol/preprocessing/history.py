@@ -274,7 +274,7 @@ class OnlineHistory(TableReader):
         """Find the columns of keys and values in the first rows."""
         time = None if self.time is None else _name(self.time)
         if time is not None and time not in frame.names:
-            raise ValueError(f"time is not one of the columns: {time!r}.")
+            raise ValueError(f"There is no column {time!r} (columns: {frame.names}).")
         others = [name for name in frame.names if name != time]
         kinds = {}
         if self.keys is None or self.values is None:
@@ -303,7 +303,9 @@ class OnlineHistory(TableReader):
             ("values", values),
         ):
             if unknown := [name for name in names if name not in known]:
-                raise ValueError(f"{what} has unknown columns: {unknown}.")
+                raise ValueError(
+                    f"{what} has unknown columns: {unknown} (columns: {frame.names})."
+                )
         for what, names in (
             ("keys", keys),
             ("values", values),

@@ -192,7 +192,9 @@ class TableTransformer(TableReader):
     def _find_kinds(self, frame):
         declared, names = self.kinds or {}, {*frame.names}
         if unknown := [name for name in declared if name not in names]:
-            raise ValueError(f"kinds has unknown columns: {unknown}.")
+            raise ValueError(
+                f"kinds has unknown columns: {unknown} (columns: {frame.names})."
+            )
         for name, kind in declared.items():
             if kind not in (*KINDS, "drop"):
                 raise ValueError(

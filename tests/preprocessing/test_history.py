@@ -358,8 +358,8 @@ def test_columns_by_default():
     [
         ({"keys": ["card", "bank"]}, r"keys has unknown columns: \['bank'\]"),
         ({"keys": [0]}, r"keys has unknown columns: \['x0'\]"),
-        ({"values": ["price"]}, r"values has unknown columns: \['price'\]"),
-        ({"time": "at"}, "time is not one of the columns: 'at'"),
+        ({"values": ["price"]}, r"unknown columns: \['price'\] \(columns: \['card"),
+        ({"time": "at"}, r"no column 'at' \(columns: \['card'"),
         ({"keys": ["card", ("card",)]}, "keys must not be repeated"),
         ({"keys": [("card", "card")]}, "must not be repeated"),
         ({"keys": ["hour"]}, r"keys has unknown columns: \['hour'\]"),

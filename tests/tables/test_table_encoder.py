@@ -632,7 +632,7 @@ def test_columns_that_are_missing_or_new():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kinds": {"z": "number"}}, r"unknown columns: \['z'\]"),
+        ({"kinds": {"z": "number"}}, r"unknown columns: \['z'\] \(columns: \['a'"),
         ({"kinds": {"a": "numeric"}}, "kind of 'a' must be one of"),
         ({"kinds": dict.fromkeys("abc", "drop")}, "no columns, or all are dropped"),
         ({"interactions": [("a",)]}, "two or more"),
