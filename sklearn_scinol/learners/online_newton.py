@@ -297,24 +297,24 @@ class OnlineNewton(NamedTuple):
     def merged(self, s, shared, w, x, t):
         """Merge states in the same units, by adding up the information of their rows.
 
-        Each member of `s` has the state, its start in the same units, and the share of
-        the start that is not forgotten. The weights follow from the information,
-        whatever `w` is.
+        If rows are forgotten, none remembers the start, nor more rows than another one:
+        information is averaged. Each member of `s` has the state, and its start in the
+        same units. The weights follow from the information, whatever `w` is.
         """
         n = w.shape[1]
         members, s = s, s.map(itemgetter(0))
-        left = s.prior_left.mean()
 
         def difference(member):
-            learned, began = (self._information(each, n) for each in member[:2])
-            return learned - member[2] * began
+            learned, began = (self._information(each, n) for each in member)
+            return learned - began
 
-        kept = np.prod([member[2] for member in members.members])
-        information = members.map(difference).sum(1) + kept * self._information(
-            s.start, n
-        )
+        if self.forgetting > 0.0:
+            information = s.map(lambda s: self._information(s, n)).mean()
+        else:
+            information = members.map(difference).sum(1)
+            information = information + self._information(s.start, n)
         merged = State(*self.initial_arrays(len(w), n))
-        self._set_information(merged, information, left)
+        self._set_information(merged, information, s.prior_left.mean())
         merged.excess[:] = s.excess.sum()
         merged.weight_sum[:] = larger(s.weight_sum.sum(1), 0.0)
         of_all = np.where(merged.weight_sum > 0.0, merged.weight_sum, 1.0)

@@ -205,10 +205,9 @@ class NewtonModel(LinearModel):
             # The rows of the start have another origin in each model.
             origin = np.where(model.deviation > 0.0, scale * model.origin, self.mean)
             own_start = converted(start, origin, start_scale)
-            kept = (1.0 - self.learner.forgetting) ** (model.t - start.t)
-            members.append((converted(model, self.mean, scale), own_start, kept))
+            members.append((converted(model, self.mean, scale), own_start))
         state = converted(start, self.mean, start_scale)
-        s = Shards(members, (state, state, 1.0), shards.shares, shards.units)
+        s = Shards(members, (state, state), shards.shares, shards.units)
         w = np.empty((self.n_outputs, self.n_coordinates))
         self.arrays = tuple(self.learner.merged(s, None, w, None, self.t)[0])
 

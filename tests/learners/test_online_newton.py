@@ -461,6 +461,22 @@ def test_merging_forgets_the_start(engine):
     assert_allclose(merged.coef_, [1.0, -2.0, 3.0], atol=0.05)
 
 
+def test_merging_many_that_forget(engine):
+    """What no part has seen well, all do not know either: they remember no more."""
+    rng = np.random.default_rng(0)
+    z, noise, y = rng.normal(size=(3, 1280, 1))
+    X, y = np.hstack([z, z + 0.05 * noise]), (z + 3.0 * noise + y).ravel()
+    options = {"scale": False, "center": False, "standardize_target": False}
+    model = OnlineNewtonRegressor(forgetting=0.05, fit_intercept=False, **options)
+    parts = [
+        deepcopy(model).partial_fit(X[rows], y[rows])
+        for rows in np.split(np.arange(1280), 64)
+    ]
+    merged = merge_models(parts)
+    differences = [each.coef_[1] - each.coef_[0] for each in (merged, *parts)]
+    assert 0.0 < differences[0] < max(differences[1:])
+
+
 def test_too_many_features(monkeypatch):
     monkeypatch.setattr(second_order, "MAX_COVARIANCES", 100)
     X, y, _ = rows(20, 13)
