@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import exact, larger, smaller
-from .._state import number_at
 
 #: A round is mild up to this hedge loss, in units of 1 / eta: exp(500) is finite.
 MAX_MILD_LOSS = 500.0
@@ -33,14 +32,33 @@ class AdaHedgeState(NamedTuple):
     lead: np.ndarray  # (K,), cumulative losses less the smallest of them
     weights: np.ndarray  # (K,)
     totals: np.ndarray  # (K,), cumulative losses as they are
-    numbers: np.ndarray  # (5,), the numbers below
+    numbers: np.ndarray  # (5,), in the order of the properties
     log_K: float
 
-    t = number_at(0)  # number of rounds
-    gap = number_at(1)  # sum of the mixability gaps
-    loss = number_at(2)  # sum of the losses of the mixture
-    largest_range = number_at(3)  # difference of the losses of a round, at most
-    norm_of_ranges = number_at(4)  # root of the sum of the squares of these
+    @property
+    def t(self):
+        """Number of rounds."""
+        return self.numbers.item(0)
+
+    @property
+    def gap(self):
+        """Sum of the mixability gaps."""
+        return self.numbers.item(1)
+
+    @property
+    def loss(self):
+        """Sum of the losses of the mixture."""
+        return self.numbers.item(2)
+
+    @property
+    def largest_range(self):
+        """Largest difference between the largest and the smallest loss of a round."""
+        return self.numbers.item(3)
+
+    @property
+    def norm_of_ranges(self):
+        """Root of the sum of the squares of these differences."""
+        return self.numbers.item(4)
 
 
 @exact

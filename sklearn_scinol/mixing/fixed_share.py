@@ -32,7 +32,6 @@ from typing import NamedTuple
 import numpy as np
 
 from .._portable import chosen, exact, exp, larger
-from .._state import number_at
 
 #: Stands for the share 1 / (t + 1) after round `t`.
 DECREASING = -1.0
@@ -71,14 +70,29 @@ class FixedShareState(NamedTuple):
     of_experts: np.ndarray  # (A, K), weights of the experts for each share
     weights: np.ndarray  # (K,), weights of the experts for all shares
     totals: np.ndarray  # (K,), cumulative losses
-    numbers: np.ndarray  # (4,), the numbers below
+    numbers: np.ndarray  # (4,), in the order of the properties
     mixable_scale: float  # 1 / eta where the loss is mixable with the rate eta, else 0
     log_paths: float  # ln(A K)
 
-    t = number_at(0)  # number of rounds
-    gap = number_at(1)  # sum of the mixability gaps
-    loss = number_at(2)  # sum of the losses of the mixture
-    scale = number_at(3)  # 1 / eta of the next round
+    @property
+    def t(self):
+        """Number of rounds."""
+        return self.numbers.item(0)
+
+    @property
+    def gap(self):
+        """Sum of the mixability gaps."""
+        return self.numbers.item(1)
+
+    @property
+    def loss(self):
+        """Sum of the losses of the mixture."""
+        return self.numbers.item(2)
+
+    @property
+    def scale(self):
+        """1 / eta of the next round."""
+        return self.numbers.item(3)
 
 
 @exact
