@@ -79,7 +79,7 @@ def merge_models(
     >>> model.n_samples_seen_
     500
     >>> round(model.score(X[500:], y[500:]), 2)
-    0.97
+    0.99
     """
     models = list(models)
     if not models:

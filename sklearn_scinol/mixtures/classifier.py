@@ -76,7 +76,7 @@ class HedgeClassifier(MixtureEstimator, OnlineClassifier):
     >>> print(f"experts lose {losses.min():.3f} to {losses.max():.3f}")
     experts lose 0.132 to 1.856
     >>> print(f"mixture loses {model.cumulative_loss_ / len(y):.3f}")
-    mixture loses 0.111
+    mixture loses 0.110
 
     With experts of one's own, of which SGD cannot cope with raw units:
 

@@ -276,7 +276,7 @@ BREAKING = {
         (lambda m: m.hedges[0]._state.numbers.put(0, 2.0), "points are below"),
         (lambda m: m.numbers.__setitem__(0, 5), "weights have learned at most t rows"),
         (
-            lambda m: m.experts[1].estimator._model.fields.fill(-1.0),
+            lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
             "first is at most the largest",
         ),
     ],
