@@ -28,6 +28,15 @@ class FixedParameters:
     #: The first one has.
     _learned_with: dict[str, Any] | None = None
 
+    #: Parameters that a class does not have, with what stands for them.
+    _lacking: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        for kind in type(self).__mro__:
+            if name in vars(kind).get("_lacking", ()):
+                return vars(kind)["_lacking"][name]
+        return object.__getattribute__(self, name)  # raises AttributeError
+
     @described_as(BaseEstimator.set_params)
     def set_params(self, **params: Any) -> Self:
         """Set the parameters of this estimator.

@@ -205,7 +205,7 @@ class MondrianForestClassifier(_MondrianForest, OnlineClassifier):
     """
 
     _own_constraints: dict = {"dirichlet": DIRICHLET}
-    loss = "log_loss"
+    _lacking = {"loss": "log_loss"}
 
     def __init__(
         self,
@@ -266,7 +266,7 @@ class MondrianForestRegressor(_MondrianForest, OnlineRegressor):
     1.0
     """
 
-    loss = "squared_error"
+    _lacking = {"loss": "squared_error"}
 
     def __init__(
         self,
@@ -336,7 +336,7 @@ class OnlineExtraTreesClassifier(_ExtraTrees, OnlineClassifier):
     1.00
     """
 
-    loss = "log_loss"
+    _lacking = {"loss": "log_loss"}
 
     def __init__(
         self,
@@ -397,7 +397,7 @@ class OnlineExtraTreesRegressor(_ExtraTrees, OnlineRegressor):
     1.0
     """
 
-    loss = "squared_error"
+    _lacking = {"loss": "squared_error"}
 
     def __init__(
         self,

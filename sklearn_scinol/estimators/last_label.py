@@ -74,7 +74,7 @@ class LastLabelClassifier(OnePassMixin, OnlineClassifier):
         "forgetting": [Interval(Real, 0.0, 1.0, closed="both")],
         "dirichlet": DIRICHLET,
     }
-    loss = "log_loss"
+    _lacking = {"loss": "log_loss"}
 
     def __init__(
         self,

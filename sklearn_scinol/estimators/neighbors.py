@@ -106,7 +106,7 @@ class OnlineKNeighborsClassifier(_Neighbors, OnlineClassifier):
     0.94
     """
 
-    loss, class_weight = "log_loss", None
+    _lacking = {"loss": "log_loss", "class_weight": None}
 
     def __init__(
         self,

@@ -25,9 +25,13 @@ class OnePassMixin:
     """Mixin for :class:`OnlineClassifier` and :class:`OnlineRegressor`."""
 
     # Parameters of other estimators, whose `fit` may learn rows several times.
-    max_iter, tol, warm_start, verbose = 1, None, False, 0
-    early_stopping = shuffle = False
-    random_state: Any = None
+    _lacking: dict[str, Any] = {
+        "max_iter": 1,
+        "tol": None,
+        "warm_start": False,
+        "verbose": 0,
+    }
+    _lacking |= {"early_stopping": False, "shuffle": False, "random_state": None}
 
     _changeable = frozenset({"new_classes"})
 

@@ -59,8 +59,7 @@ class TableReader(StreamTransformer):
     _reads = "tables"
 
     # Parameters that some subclasses have.
-    missing_columns: Any = "error"
-    new_columns: Any = "error"
+    _lacking = {"missing_columns": "error", "new_columns": "error"}
 
     @property
     @abstractmethod
@@ -161,10 +160,10 @@ class TableReader(StreamTransformer):
 class TableTransformer(TableReader):
     """Base of the transformers of tables, with parameters of :class:`TableEncoder`.
 
-    Classes that lack some have attributes instead.
+    `_lacking` has what stands for those that a class does not have.
     """
 
-    smooth = SMOOTH
+    _lacking = {"smooth": SMOOTH}
     _dense: Any = None
 
     def _read(self, X, reset):

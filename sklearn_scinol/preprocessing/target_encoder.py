@@ -98,8 +98,8 @@ class OnlineTargetEncoder(TableTransformer):
 
     # How it is done.
 
-    kinds = interactions = None
-    n_named, n_quantiles, sparse_output = 1, N_QUANTILES, False
+    _lacking = {"kinds": None, "interactions": None, "sparse_output": False}
+    _lacking |= {"n_named": 1, "n_quantiles": N_QUANTILES}
 
     def _wants_targets(self, last):
         return True
