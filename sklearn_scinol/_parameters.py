@@ -1,5 +1,6 @@
 """Parameters that `set_params` changes after the first rows."""
 
+from collections import ChainMap
 from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
@@ -28,13 +29,18 @@ class FixedParameters:
     #: The first one has.
     _learned_with: dict[str, Any] | None = None
 
-    #: Parameters that a class does not have, with what stands for them.
+    #: Parameters that a class does not have, with what stands for them. A class need
+    #: not repeat those of its bases.
     _lacking: dict[str, Any] = {}
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        of_classes = [vars(kind).get("_lacking", {}) for kind in cls.__mro__]
+        cls._lacking = dict(ChainMap(*of_classes))
+
     def __getattr__(self, name: str) -> Any:
-        for kind in type(self).__mro__:
-            if name in vars(kind).get("_lacking", ()):
-                return vars(kind)["_lacking"][name]
+        if name in self._lacking:
+            return self._lacking[name]
         return object.__getattribute__(self, name)  # raises AttributeError
 
     @described_as(BaseEstimator.set_params)

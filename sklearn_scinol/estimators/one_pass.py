@@ -30,8 +30,10 @@ class OnePassMixin:
         "tol": None,
         "warm_start": False,
         "verbose": 0,
+        "early_stopping": False,
+        "shuffle": False,
+        "random_state": None,
     }
-    _lacking |= {"early_stopping": False, "shuffle": False, "random_state": None}
 
     _changeable = frozenset({"new_classes"})
 

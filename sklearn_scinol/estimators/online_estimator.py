@@ -413,7 +413,7 @@ class OnlineEstimator(
             self.loss_curve_ = []
         return chunk
 
-    # What mixtures ask of their experts, beside the model.
+    # Methods that mixtures call of their experts.
 
     @learns
     def _learn_chunk(self, chunk, method):

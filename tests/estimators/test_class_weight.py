@@ -32,7 +32,7 @@ def rows(n_rows=40, seed=0):
 
 
 def running_weights(y, sample_weight=None, counts=()):
-    """What each row weighs: by scikit-learn's formula, from the rows up to it."""
+    """Return weights of rows, each by scikit-learn's formula for the rows up to it."""
     counts, weights = Counter(counts), []
     for label, c in zip(
         y, np.ones(len(y)) if sample_weight is None else sample_weight, strict=True

@@ -462,7 +462,7 @@ def test_merging_forgets_the_start(engine):
 
 
 def test_merging_many_that_forget(engine):
-    """What no part has seen well, all do not know either: they remember no more."""
+    """Merged models know a direction no better than the parts, which all forget."""
     rng = np.random.default_rng(0)
     z, noise, y = rng.normal(size=(3, 1280, 1))
     X, y = np.hstack([z, z + 0.05 * noise]), (z + 3.0 * noise + y).ravel()

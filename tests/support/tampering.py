@@ -385,7 +385,7 @@ def finding(name, seed):
 
 
 def findings_of(n_cases, engines, n_workers=1):
-    """What is wrong with cases of all kinds and engines in turn.
+    """Yield what is wrong with cases of all kinds and engines in turn.
 
     ``outcome(name, seed, engine, path, print)`` shows one of them step by step.
     """
