@@ -2,6 +2,7 @@
 
 import inspect
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -26,6 +27,7 @@ from sklearn_scinol.engines.numba_engine.registers import (
     registers,
     store,
 )
+from sklearn_scinol.engines.numba_engine.substitutes import SUBSTITUTES
 
 FACTOR = 3.0
 TABLE = np.array([1.0, 5.0, 7.0])
@@ -202,7 +204,13 @@ def test_what_depends_on_the_branch_is_refused():
 
 
 def flat_rows(function):
-    return flat(function, (np.zeros(3),))[0]
+    """Return a flat function that Python can call: not all substitutes can be."""
+    made, _ = flat(function, (np.zeros(3),))
+    replaced = {substitute: function for function, substitute in SUBSTITUTES.items()}
+    for name, value in [*made.__globals__.items()]:
+        if isinstance(value, Callable):
+            made.__globals__[name] = replaced.get(value, value)
+    return made
 
 
 def results(function, x):

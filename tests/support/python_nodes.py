@@ -611,7 +611,7 @@ def for_target_sub(x):
 
 @accepted
 def functions(x):
-    s = min(x[0], x[1]) + 10 * max(x[0], x[1], 2) + abs(x[2]) + round(x[0])
+    s = min(x[0], x[1]) + 10 * max(x[0], 2) + abs(x[2]) + round(x[0])
     s = s + int(x[1]) + float(x[2]) + bool(x[0])
     return s + math.sqrt(abs(x[0])) + math.floor(x[1]) + np.floor(x[2]) + math.pi
 

@@ -4,7 +4,6 @@ Two rows search at once, so that stored rows are read once for both: reading tak
 of the time. The second one sees the first, if that is learned, in place of the oldest.
 """
 
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +14,7 @@ from numba.np import arrayobj
 
 from ... import _portable
 from ...blocks import LANES, SIDE_BY_SIDE, store_row
-from .compiling import STRICT, compiled, runs_loop
+from .compiling import runs_loop, strict
 from .substitutes import compiles, pointer_to, repeated
 
 #: Bits of a key below the bits of the distance.
@@ -72,44 +71,28 @@ def learn_neighbors(recent, rows, targets, weights, query):
         np.empty(most, np.intp),
         *np.empty((2, most)),
     )
-    kind = "mean" if np.isnan(query.quantiles[0]) else "quantile"
-    loop = _loop("votes" if query.n_classes else kind)
     arguments = recent, rows, targets, weights, query, room, predictions
-    return loop, arguments, predictions
+    return _learn_neighbors, arguments, predictions
 
 
-@cache
-def _loop(kind):
-
-    def learn_neighbors(recent, rows, targets, weights, query, room, predictions):
-        for first in range(0, predictions.shape[1], AT_ONCE):
-            n_rows = min(AT_ONCE, predictions.shape[1] - first)
-            for q in range(n_rows):
-                fill_row(recent, rows.X[first + q], query.largest, room, q)
-            count = recent.n_rows[0]
-            find_nearest(recent, room, n_rows, weights.given[first] > 0.0)
-            for r in range(first, first + n_rows):
-                n_stored = min(recent.n_rows[0], recent.window)
-                find_slots(recent, room, r - first, count)
-                for k in range(predictions.shape[0]):
-                    for c in range(predictions.shape[2]):
-                        predictions[k, r, c] = 0.0
-                    if n_stored == 0:
-                        continue
-                    n_found = min(query.n_neighbors[k], n_stored)
-                    for c in range(targets.shape[1]):
-                        if kind == "votes":
-                            add_votes(recent, room, n_found, predictions[k, r])
-                        elif kind == "mean":
-                            predictions[k, r, c] = mean(recent, room, n_found, c)
-                        else:
-                            level = query.quantiles[c]
-                            y = quantile(recent, room, n_found, c, level)
-                            predictions[k, r, c] = y
-                if weights.given[r] > 0.0:
-                    store(recent, room, r - first, targets[r], weights.to_mean[r])
-
-    return compiled(learn_neighbors, STRICT)
+@strict
+def _learn_neighbors(recent, rows, targets, weights, query, room, predictions):
+    for first in range(0, predictions.shape[1], AT_ONCE):
+        n_rows = min(AT_ONCE, predictions.shape[1] - first)
+        for q in range(n_rows):
+            fill_row(recent, rows.X[first + q], query.largest, room, q)
+        count = recent.n_rows[0]
+        find_nearest(recent, room, n_rows, weights.given[first] > 0.0)
+        for r in range(first, first + n_rows):
+            n_stored = min(recent.n_rows[0], recent.window)
+            find_slots(recent, room, r - first, count)
+            for k in range(predictions.shape[0]):
+                n_found = min(query.n_neighbors[k], n_stored)
+                for c in range(predictions.shape[2]):
+                    y = prediction(recent, room, n_found, query, c)
+                    predictions[k, r, c] = y
+            if weights.given[r] > 0.0:
+                store(recent, room, r - first, targets[r], weights.to_mean[r])
 
 
 def fill_row(recent, x, largest, room, q):
@@ -346,21 +329,22 @@ def _highest(typing_context, bits):
     return types.int64(types.int64), codegen
 
 
-def add_votes(recent, room, n_found, votes):
-    """Add up the weights of the classes of the nearest rows."""
-    for i in range(n_found):
-        slot = room.slots[i]
-        votes[int(recent.targets[slot, 0])] += recent.weights[slot]
-
-
-def mean(recent, room, n_found, c):
-    """Return the mean of a target of the nearest rows."""
+def prediction(recent, room, n_found, query, c):
+    """Return the votes for a class, or the mean or a quantile of a target."""
+    if n_found == 0:
+        return 0.0
+    if query.n_classes == 0 and query.quantiles[c] >= 0.0:
+        return quantile(recent, room, n_found, c, query.quantiles[c])
     total = mass = 0.0
     for i in range(n_found):
         slot = room.slots[i]
-        total += recent.weights[slot] * recent.targets[slot, c]
-        mass += recent.weights[slot]
-    return total / mass
+        weight = recent.weights[slot]
+        if query.n_classes == 0:
+            total += weight * recent.targets[slot, c]
+        elif recent.targets[slot, 0] == c:
+            total += weight
+        mass += weight
+    return total if query.n_classes > 0 else total / mass
 
 
 def quantile(recent, room, n_found, c, level):

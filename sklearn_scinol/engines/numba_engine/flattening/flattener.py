@@ -162,7 +162,11 @@ class Flattener(Expressions):
         if isinstance(function, Method):
             function, values = function.function, [function.owner, *values]
         else:
-            function = self.replacements.get(function.value, function.value)
+            function = function.value
+            is_known = all(isinstance(value, Known) for value in values)
+            if is_known and function in FOLDED and not keywords:
+                return Known(function(*(value.value for value in values)))
+            function = self.replacements.get(function, function)
         if isinstance(function, type) and hasattr(function, "_fields"):
             if any("__new__" in vars(base) for base in function.__mro__[:-3]):
                 raise Cannot(f"{function.__name__} has its own __new__")
@@ -181,9 +185,6 @@ class Flattener(Expressions):
             return self._call_apart(function, compiled, values)
         if can_be_put_in_place(function):
             return self.put_in_place(function, values)
-        is_known = all(isinstance(value, Known) for value in values) and not keywords
-        if is_known and function in FOLDED:
-            return Known(function(*(value.value for value in values)))
         return self._written_call(self._constant(function), values, keywords)
 
     def _call_apart(self, function, compiled, values):

@@ -8,7 +8,7 @@ import numpy as np
 from .source import walk
 
 #: Names of functions that change no arguments.
-PURE = {"min", "max", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
+PURE = {"smaller", "larger", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
 PURE |= {"np.empty", "np.empty_like", "np.arange"}
 
 
