@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
-from .engines import ENGINES
+from .engines import ENGINES, get_engine
 
 Engine: TypeAlias = Literal["auto", "numba", "numpy"]
 
@@ -21,8 +21,8 @@ _local = _Local()
 
 
 def current_engine():
-    """Return the engine that this thread has asked for."""
-    return _local.config["engine"]
+    """Return the module of the engine that this thread has asked for."""
+    return get_engine(_local.config["engine"])
 
 
 def get_config() -> dict[str, Any]:

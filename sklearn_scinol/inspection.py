@@ -18,7 +18,6 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from ._docstrings import described_as
 from ._optional import import_optional
 from .config import current_engine
-from .engines import get_engine
 from .tables.encoding import Encoding
 from .tables.terms import TableTerm, table_terms
 
@@ -391,7 +390,7 @@ class TableTermsDisplay:
         coefs = np.atleast_2d(final.coef_)
         check_scalar(output, "output", Integral, min_val=0, max_val=len(coefs) - 1)
         encoding = encoder._encoding
-        engine = get_engine(current_engine())
+        engine = current_engine()
         terms = table_terms(engine, encoding, coefs[output])
         not_shown = [" & ".join(names) for names in encoding.interactions]
         not_shown += getattr(final, "_not_in_coef", [])

@@ -18,7 +18,6 @@ from .._locks import learns, reads
 from .._state import checkpoint
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.labels import as_numpy_labels, check_discrete, encode, merge_classes
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.served import Served
@@ -191,7 +190,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         rollbacks.append(checkpoint(thresholds))
         groups = self._learn_groups(X, weights)
         thresholds.make_groups(self._n_groups)
-        engine = get_engine(current_engine())
+        engine = current_engine()
         rows = groups, scores, codes, weights
         sets = thresholds.learn(engine, *rows, of_thresholds)
         sets = sets[..., self._level_indices()]

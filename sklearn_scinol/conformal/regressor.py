@@ -23,7 +23,6 @@ from .._state import checkpoint
 from .._typing import MatrixLike, SampleWeight, _fit_context
 from .._validation import last_step
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.regressor import MAX_TARGET, check_size
 from ..estimators.served import Served
@@ -179,7 +178,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             predictions = predictions.reshape(y.shape)
         errors = (y - predictions).reshape(len(y), -1)
         weights = self._without_unpredicted(weights)
-        engine, learned = get_engine(current_engine()), []
+        engine, learned = current_engine(), []
         rollbacks.append(checkpoint(self._standard))
         features = self._features(X, predictions)
         features = self._standard.learn_some(engine, features, weights > 0.0)

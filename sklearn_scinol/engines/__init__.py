@@ -10,15 +10,11 @@ from .._optional import missing
 ENGINES = ("auto", "numba", "numpy")
 
 
+@cache
 def get_engine(name):
     """Module of the engine `name`; "auto" is Numba where it is installed."""
     if name == "auto":
         name = "numba" if find_spec("numba") else "numpy"
     if name == "numba" and not find_spec("numba"):
         raise missing("numba", "The engine 'numba'")
-    return _module(name)
-
-
-@cache
-def _module(name):
     return import_module(f".{name}_engine", __name__)

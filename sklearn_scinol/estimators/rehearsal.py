@@ -20,7 +20,6 @@ from sklearn.utils.validation import _num_samples
 
 from .._validation import last_step
 from ..config import config_context, current_engine
-from ..engines import get_engine
 from ..transforms.bins import N_SAMPLES
 from .labels import is_multilabel
 
@@ -48,7 +47,7 @@ def is_rehearsal():
 
 def compile_once(estimator, X):
     """Compile what a third class will need, once per kind of estimator and rows."""
-    share = get_engine(current_engine()).share_compiling
+    share = current_engine().share_compiling
     if share is None or estimator in _estimators:
         return
     kind_of_rows = type(X), X.dtype, getattr(X, "indices", X).dtype, X.shape[1]
@@ -70,7 +69,7 @@ def compile_loops(estimator, X, y, classes=None, *, is_quiet=False):
     None if it compiles nothing. If `is_quiet`, nobody waits to learn a row: it also
     compiles what late labels need.
     """
-    share = get_engine(current_engine()).share_compiling
+    share = current_engine().share_compiling
     if share is None:
         return None
 
@@ -119,7 +118,7 @@ def _run_helpers(n_helpers, *arguments):
 def _help(config, folder, *stream):
     """Compile loops that no other process has claimed."""
     with config_context(engine="numba"), sklearn.config_context(**config):
-        share = get_engine("numba").share_compiling
+        share = current_engine().share_compiling
         with suppress(Exception), share(folder, is_quiet=True):
             _rehearse(*stream)
 

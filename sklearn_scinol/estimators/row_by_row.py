@@ -27,7 +27,6 @@ from .._validation import (
     without_names,
 )
 from ..config import current_engine
-from ..engines import get_engine
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
 from .late_labels import LateLabels
@@ -473,8 +472,7 @@ class EstimatorRows(RowByRow):
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
-        engine, kind = get_engine(engine), {"n_entries": n_entries, "serves": serves}
-        return model.session(engine, *sizes, **kind)
+        return model.session(engine, *sizes, n_entries=n_entries, serves=serves)
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""

@@ -8,7 +8,6 @@ from .._shards import columns_differ
 from .._state import Part
 from ..blocks import Block, RowWeights
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..losses import as_targets, identity
 from ..losses.methods import is_by_output
@@ -112,7 +111,7 @@ class Expert(Part):
         Returns predictions, their losses, and weights of the losses that an estimator
         of this package records, or None.
         """
-        engine, weights = get_engine(current_engine()), None
+        engine, weights = current_engine(), None
         if chunk.served is not None and not chunk.served.is_learned:
             predictions = self._serve(chunk)
         elif self.is_native:
@@ -264,7 +263,7 @@ def learn_block(experts, block, served, are_new):
 
     Also returns the :class:`ServedRows` of each, or None.
     """
-    engine = get_engine(current_engine())
+    engine = current_engine()
     found = of_block(engine, experts, block, served, are_new)
     given = block.weights.given
     for expert, predictions, mixed, _ in found:

@@ -14,7 +14,6 @@ from sklearn.utils.validation import _check_sample_weight
 from .._invariants import is_count, same_structure
 from .._state import Part
 from ..config import current_engine
-from ..engines import get_engine
 
 
 class ExpertWeights(Part, ABC):
@@ -131,7 +130,7 @@ class ExpertWeights(Part, ABC):
             sample_weight, rounds, dtype=np.float64, ensure_non_negative=True
         )
         weights, before = np.empty(rounds.shape), self._state
-        engine, rounds = get_engine(current_engine()), np.array(rounds.T, order="C")
+        engine, rounds = current_engine(), np.array(rounds.T, order="C")
         try:
             self._state = deepcopy(before)  # others may have the arrays
             engine.learn_rounds(self._state, rounds[..., np.newaxis], c, weights)

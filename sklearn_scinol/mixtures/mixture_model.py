@@ -18,7 +18,6 @@ from .._invariants import floats, is_count, same_structure
 from .._shards import merge
 from ..blocks import Block
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..losses import identity
 from ..losses.methods import is_by_output
@@ -192,7 +191,7 @@ class MixtureModel(Model):
         return labels
 
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
+        engine = current_engine()
         X = chunk.X
         self._check_dense_view(X)
         labels = self._begin(chunk)
@@ -496,7 +495,7 @@ class MixtureModel(Model):
 
         If rows were served, that is the range when they came.
         """
-        given, engine = block.weights.given, get_engine(current_engine())
+        given, engine = block.weights.given, current_engine()
         self.target_range.learn(block.targets, given > 0.0, limits)
         for own, limit in zip(served or (), limits, strict=False):
             limit[:] = own.swap(limit)
@@ -740,7 +739,7 @@ class MixtureModel(Model):
             n_codes = self.mixing_scale.n_classes if has_codes else None
             if (predictions := predict_few(self, X, n_codes)) is not None:
                 return predictions
-        engine = get_engine(current_engine())
+        engine = current_engine()
         p = np.empty((X.shape[0], self.n_outputs))
         weights, groups = self.weights[:, np.newaxis], self.groups()
         with workers(self.n_jobs) as run:

@@ -8,7 +8,6 @@ from scipy import sparse
 from .._shards import Shards, columns_differ
 from ..blocks import DenseRows
 from ..config import current_engine
-from ..engines import get_engine
 from ..transforms import bins
 from .linear import LinearModel
 from .model import at_once
@@ -131,7 +130,7 @@ class AdditiveModel(LinearModel):
         return [feature, *range(first, first + width)]
 
     def transform(self, X):
-        engine = get_engine(current_engine())
+        engine = current_engine()
         X = X.toarray() if sparse.issparse(X) else X
         values = DenseRows(super().transform(X))
         rows = self._add_codes(engine, values, self.bins.convert(engine, X))

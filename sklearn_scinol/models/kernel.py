@@ -12,7 +12,6 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._invariants import finite, floats, is_count
 from ..blocks import Block, Combination, CSRRows, DenseRows
 from ..config import current_engine
-from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.ranges import check_values
 from .growing import GrowingArray, GrowingSparseArray
@@ -189,7 +188,7 @@ class KernelModel(OnlineModel):
     # Learning.
 
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
+        engine = current_engine()
         self._begin_chunk(chunk.X, is_repeated)
         for rows in self._blocks(chunk.X, order):
             targets = as_targets(chunk.y[rows], self.loss, self.n_outputs)

@@ -10,7 +10,6 @@ from .._shards import Shards, columns_differ
 from .._state import checkpoint, make_writable
 from ..blocks import Block, CSRRows, State, TargetScale
 from ..config import current_engine
-from ..engines import get_engine
 from ..learners.bases.averaging import record_sum, sum_before
 from .linear_state import MAX_FLOAT, LinearState
 from .model import MAX_SAFE_VALUE, at_once, dense_rows
@@ -320,7 +319,7 @@ class LinearModel(TransformsRows, LinearState):
         """
         if not (self.learns_sparse(chunk.X) and self.n_coordinates > 1):
             return False
-        if not get_engine(current_engine()).LEARNS_AT_ONCE:
+        if not current_engine().LEARNS_AT_ONCE:
             return False
         features = self.features
         if features.limits is not None or features.has_moments or self.target:

@@ -9,7 +9,6 @@ import numpy as np
 from .._invariants import is_count, same_structure
 from ..blocks import Block, Predictions, RowWeights
 from ..config import current_engine
-from ..engines import get_engine
 from .model import Model, at_once, dense_rows
 from .transformed import TransformsRows
 
@@ -159,7 +158,7 @@ class LocalModel(TransformsRows, Model):
         rows = dense_rows(Z, slice(None))
         y = np.zeros((n, first.n_targets))
         block = Block(rows, None, None, weights, None)
-        found = first.learn_rows(get_engine(current_engine()), models, block, y)
+        found = first.learn_rows(current_engine(), models, block, y)
         return [
             model._decision(of_model)
             for model, of_model in zip(models, found, strict=True)

@@ -11,7 +11,6 @@ from .._invariants import floats, is_count, parameters
 from .._state import Part, checkpoint, number_at
 from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
-from ..engines import get_engine
 from ..losses import as_targets
 from ..losses.methods import is_by_output
 from ..transforms.placement import Placement
@@ -94,7 +93,7 @@ class Chunk:
             values = X.data
         elif not (X.dtype == np.float64 and X.flags.c_contiguous):
             return np.inf
-        norm = get_engine(current_engine()).norm(np.require(values, np.float64))
+        norm = current_engine().norm(np.require(values, np.float64))
         return max(norm, np.abs(self.y).max(initial=0))
 
     def is_within(self, largest, weights):
@@ -234,7 +233,7 @@ class Model(Part, metaclass=ABCMeta):
         c = np.ones(len(chunk)) if c is None else c
         targets = chunk.targets(self.loss, self.n_outputs, slice(None))
         block = Block((), None, targets, RowWeights(c, c, c, c[:0]), None)
-        engine = get_engine(current_engine())
+        engine = current_engine()
         with np.errstate(all="ignore"):  # the loss may be infinite
             decision = self.decision(chunk.X)
             numbers = np.zeros(2)

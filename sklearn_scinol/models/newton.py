@@ -9,7 +9,6 @@ from .._invariants import floats
 from .._shards import Shards
 from ..blocks import TargetScale, aligned
 from ..config import current_engine
-from ..engines import get_engine
 from ..learners.online_newton import UnitChange
 from ..losses import SquaredError
 from ..transforms.moments import standardised
@@ -189,7 +188,7 @@ class NewtonModel(LinearModel):
 
     def _merge_learner(self, shards, scales):
         """Convert all states to the moments of all rows, and merge them."""
-        engine = get_engine(current_engine())
+        engine = current_engine()
         self._update_moments()
         self.origin = self.mean
         start, units = shards.start, self.features.units

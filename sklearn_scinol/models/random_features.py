@@ -6,7 +6,6 @@ from scipy import sparse
 from .._shards import columns_differ
 from ..blocks import DenseRows
 from ..config import current_engine
-from ..engines import get_engine
 from ..transforms.fourier import FourierFeatures
 from .newton import NewtonModel
 
@@ -73,5 +72,5 @@ class RandomFeaturesModel(NewtonModel):
 
     def transform(self, X):
         X = X.toarray() if sparse.issparse(X) else X
-        engine, weight = get_engine(current_engine()), self.weight_scale.smallest
+        engine, weight = current_engine(), self.weight_scale.smallest
         return super().transform(self.fourier.transform(engine, X, weight))

@@ -24,7 +24,6 @@ from .._state import (
 )
 from ..blocks import RowWeights
 from ..config import current_engine
-from ..engines import get_engine
 from ..losses import as_targets
 from ..transforms.bins import FeatureBins
 from ..views import TableRows
@@ -524,8 +523,7 @@ def session_of(model, engine, *sizes, at_once=False, serves=False):
             return None
     session = sessions[key]
     if session is None or not session.is_current:
-        own = get_engine(engine), *sizes
-        session = sessions[key] = model.session(*own, serves=serves)
+        session = sessions[key] = model.session(engine, *sizes, serves=serves)
     return session
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy import sparse
 
 from ..config import current_engine
-from ..engines import get_engine
 from ..transforms.features import FeatureTransform
 from ..transforms.targets import TargetTransform
 from .model import BLOCK_ROWS, Learned, at_once, dense_rows, ordered_blocks
@@ -30,7 +29,7 @@ class TransformsRows:
     # Learning.
 
     def learn(self, chunk, order=None, is_repeated=False, are_new=True):
-        engine = get_engine(current_engine())
+        engine = current_engine()
         self.ensure_layout(chunk.X)
         for rows in self.blocks(chunk.X, order, self._count_rows(chunk)):
             # No variable keeps the block, perhaps a copy, alive.

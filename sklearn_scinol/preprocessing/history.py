@@ -24,7 +24,6 @@ from .._hashing import combine
 from .._locks import locks_of
 from ..blocks import Events, LateEvents
 from ..config import current_engine
-from ..engines import get_engine
 from ..tables.column_group import MISSING
 from ..tables.dense import MAX_TARGETS, names_of_targets
 from ..tables.frames import all_missing, is_dict_rows, library_of
@@ -512,7 +511,7 @@ class OnlineHistory(TableReader):
             return None
         if any(each._is_recorded for each in self._histories):
             return None
-        engine = get_engine(current_engine())
+        engine = current_engine()
         row = _ROWS.get(self)
         if row is None or not row.is_current(engine):
             row = HistoryOfRow(engine, self._clock, self._histories, self._names())

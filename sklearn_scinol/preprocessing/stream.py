@@ -25,7 +25,6 @@ from .._state import Part, checkpoint
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import NamedChunk, add_advice, check_has_values, without_names
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
 from ..estimators.waiting import join_rows, runs, take_rows
@@ -236,7 +235,7 @@ class StreamTransformer(
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        Z = self._encode(get_engine(current_engine()), rows, learns=False)
+        Z = self._encode(current_engine(), rows, learns=False)
         return self._as_asked(Z, X)
 
     def _as_asked(self, Z, X):
@@ -288,7 +287,7 @@ class StreamTransformer(
                 self.n_samples_seen_, self._origins = 0, Origins([token_hex(8)])
             else:
                 rollbacks.append(checkpoint(self))
-            result = learn(get_engine(current_engine()), rows)
+            result = learn(current_engine(), rows)
             self.n_samples_seen_ += are_new * len(rows)
             return result
 
@@ -336,7 +335,7 @@ class StreamTransformer(
         rollbacks.append(checkpoint(self))
         with without_names(self):
             rows = self._read(chunk_of(x), reset=False).with_targets(targets)
-        self._learn_targets(get_engine(current_engine()), rows)
+        self._learn_targets(current_engine(), rows)
 
     def _encode_row(self, x, learns, targets=None):
         """Transform a single row as a chunk, learned before if `learns`."""
@@ -344,7 +343,7 @@ class StreamTransformer(
             rows = self._read(chunk_of(x), reset=False)
         if targets is not None:
             rows = rows.with_targets(targets)
-        return row_of(self._encode(get_engine(current_engine()), rows, learns))
+        return row_of(self._encode(current_engine(), rows, learns))
 
     # Merging.
 
@@ -368,7 +367,7 @@ class StreamTransformer(
             raise ValueError(START_DIFFERS)
         merged.n_samples_seen_ = int(n_rows.sum())
         merged._origins = Origins(set().union(*map(origins_of, members)))
-        engine = get_engine(current_engine())
+        engine = current_engine()
         return merged, merged._merge_state(engine, shards, sources)
 
     def _invariants(self):
@@ -421,7 +420,7 @@ class FeatureTransformer(StreamTransformer):
         if self._is_array_row(x):
             is_usable = ~np.isinf(x) if self._allows_nan else np.isfinite(x)
             if is_usable.all():
-                engine = get_engine(current_engine())
+                engine = current_engine()
                 return row_of(self._encode(engine, x[np.newaxis], learns))
         return super()._encode_row(x, learns, targets)
 

@@ -15,7 +15,6 @@ from .._docstrings import described_as, inherit_descriptions
 from .._locks import reads
 from .._typing import TableLike
 from ..config import current_engine
-from ..engines import get_engine
 from ..tables.inputs import MEASURES
 from ..transforms.bins import N_QUANTILES
 from .tabular import TableTransformer
@@ -282,7 +281,7 @@ class TableEncoder(TableTransformer):
         rows = self._read(X, reset=False)
         encoding = self._encoding_of(rows)
         stacked = encoding.stack(rows.columns)
-        flags = encoding.input_flags(get_engine(current_engine()), stacked)
+        flags = encoding.input_flags(current_engine(), stacked)
         return {
             name: dict(zip(MEASURES, flags[:, :, j], strict=True))
             for name, j in encoding.counted.items()

@@ -16,7 +16,6 @@ from .._docstrings import described_as
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import check_has_values, names_error
 from ..config import current_engine
-from ..engines import get_engine
 from ..estimators.row_by_row import SparseRow, row_of
 from ..tables.columns import COMBINED_KINDS
 from ..tables.dense import SMOOTH, DenseView, Targets
@@ -332,7 +331,7 @@ class TableTransformer(TableReader):
         stacked = self._stack_row(x)
         if stacked is None:
             return super()._encode_row(x, learns, targets)
-        engine = get_engine(current_engine())
+        engine = current_engine()
         if targets is not None:
             targets = targets.validated(1)
         row = self._encode_stacked(engine, self._encoding, stacked, 1, learns, targets)
@@ -345,7 +344,7 @@ class TableTransformer(TableReader):
             return None, None
         if names is None:
             return None, None
-        encoder = row_encoder(self._encoding, get_engine(current_engine()), names)
+        encoder = row_encoder(self._encoding, current_engine(), names)
         return encoder, None if encoder is None else encoder.read(x, learns)
 
     def _stack_row(self, x):

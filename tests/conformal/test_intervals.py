@@ -27,7 +27,6 @@ from support.sums import linear
 from sklearn_scinol import OnlineConformalRegressor, ScInOLRegressor
 from sklearn_scinol.config import current_engine
 from sklearn_scinol.conformal.offsets import STEP, Offsets
-from sklearn_scinol.engines import get_engine
 from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.learners.interval_ends import learn_ends, learn_rows
 from sklearn_scinol.mixtures.mixture_model import recorded_deviations
@@ -346,7 +345,7 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
     n, k = 1200 if "outer" in kind else 300, len(coverage)
     offsets = Offsets(np.array(coverage))
     offsets.make_groups(2)
-    learn = partial(get_engine(current_engine()).run_loop, learn_rows)
+    learn = partial(current_engine().run_loop, learn_rows)
     random, waiting, out = np.random.default_rng(0), [], np.empty((1, 2 * k))
     above, ties, total = np.zeros((2, 2 * k)), np.zeros((2, 2 * k)), np.zeros((2, 1))
     n_learned = d = 0
@@ -386,7 +385,7 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
 @engines
 def test_a_target_that_is_an_end_does_not_move_it(engine):
     ends = Offsets(np.array([0.8])).ends
-    learn = partial(get_engine(current_engine()).run_loop, learn_rows)
+    learn = partial(current_engine().run_loop, learn_rows)
     for k, error in (None, 3.0), (None, 0.0), (1, "end"), (0, "end"):
         before = ends.correction[0].copy()
         error = before[k] if error == "end" else error

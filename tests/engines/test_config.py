@@ -12,6 +12,7 @@ import sklearn_scinol
 from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
+    config,
     config_context,
     engines,
     get_config,
@@ -35,12 +36,12 @@ def used(monkeypatch):
     """The names of the engines that were asked for, one a block of rows."""
     names = []
 
-    def spy(name):
-        engine = engines.get_engine(name)
+    def spy():
+        engine = config.current_engine()
         names.append(engine.__name__.rpartition(".")[2])
         return engine
 
-    monkeypatch.setattr(sklearn_scinol.models.transformed, "get_engine", spy)
+    monkeypatch.setattr(sklearn_scinol.models.transformed, "current_engine", spy)
     return names
 
 
@@ -48,6 +49,9 @@ def used(monkeypatch):
 def without_numba(monkeypatch):
     """As if Numba were not installed."""
     monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    engines.get_engine.cache_clear()
+    yield
+    engines.get_engine.cache_clear()
 
 
 def test_set():

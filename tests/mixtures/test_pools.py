@@ -39,7 +39,6 @@ from sklearn_scinol._shards import Shards
 from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.config import current_engine
-from sklearn_scinol.engines import get_engine
 from sklearn_scinol.models.pool import PoolModel
 
 
@@ -315,7 +314,7 @@ def test_merged_pools_have_learned_all_rows(engine):
     def learned(rows):
         pool, weights = start.fresh(), RowWeights(*[ones[rows]] * 3, np.ones(7))
         block = Block((), None, y[rows], weights, None)
-        pool.learn_scores(get_engine(current_engine()), F[rows], block)
+        pool.learn_scores(current_engine(), F[rows], block)
         return pool
 
     parts = [learned(slice(0, 20)), learned(slice(20, 60))]

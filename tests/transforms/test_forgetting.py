@@ -22,7 +22,6 @@ from sklearn_scinol import ScInOLRegressor, config_context
 from sklearn_scinol._shards import Shards
 from sklearn_scinol.blocks import CSRRows, DenseRows
 from sklearn_scinol.config import current_engine
-from sklearn_scinol.engines import get_engine
 from sklearn_scinol.models.weights import WeightScale
 from sklearn_scinol.transforms.features import FeatureTransform
 from sklearn_scinol.transforms.placement import Placement
@@ -159,7 +158,7 @@ class Scaled:
     def learn(self, X, c, is_sparse=True):
         c = self.weights(c)
         self.features.ensure_layout(is_sparse)
-        engine = get_engine(current_engine())
+        engine = current_engine()
         if not is_sparse:
             return self.features.learn(engine, DenseRows(X.copy()), c).X
         X = sparse.csr_array(X)
@@ -228,7 +227,7 @@ def test_long_gap(engine):
     scaled.learn(first, np.ones(50))
     kinds = np.append(np.zeros(n, np.int32), 1)
     indptr = np.cumsum(np.append(0, kinds), dtype=np.int32)
-    engine = get_engine(current_engine())
+    engine = current_engine()
     rows = CSRRows(np.array([2.0]), np.array([1], np.uint32), indptr)
     c = scaled.weights(np.ones(n + 1))
     learned = scaled.features.learn(engine, rows, c)
