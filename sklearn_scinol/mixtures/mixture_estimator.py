@@ -98,8 +98,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         second one is learned by ScInOL2 or, in regression, forgets slowly.
     pool_weights_curve_ : tuple of ndarray
         Numbers of rows, as in `weights_curve_`, and `pool_weights_` after each.
-    pool_coef_ : ndarray of shape (3, 1 + n_experts) or (n_outputs, 3, 1 + n_experts)
-        Weights of the mean of experts, and of each expert, in the three pools.
+    pool_coef_ : ndarray of shape (3, n) or (n_outputs, 3, n)
+        Weights in the three pools of the mean of experts, of each expert, and in
+        regression of the mean of the targets.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert as it is, not clipped, on rows that
         were new to it.
@@ -361,7 +362,10 @@ class MixtureEstimator(Additive, _BaseComposition):
             )
         if attribute == "coef_" and is_by_output(self._model.loss):
             of_experts = [None if w is None else np.atleast_2d(w) for w in of_experts]
-        return np.clip(self._mean_of_experts(of_experts), -MAX_FLOAT, MAX_FLOAT)
+        mean = self._mean_of_experts(of_experts)
+        if attribute == "intercept_" and all(each is not None for each in of_experts):
+            mean = mean + self._squeeze_outputs(self._model.part_of_targets)
+        return np.clip(mean, -MAX_FLOAT, MAX_FLOAT)
 
     def _mean_of_experts(self, of_experts, axis=0):
         """Mean by the experts' weights of what experts have; None is left out.
@@ -457,7 +461,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def pool_coef_(self) -> NDArray[np.float64]:
-        """Weights of the mean of experts, and of each expert, in the pools."""
+        """Weights of what the pools mix."""
         return self._squeeze_outputs(self._pooling_model().pool_coefficients)
 
     def _pooling_model(self):

@@ -614,14 +614,28 @@ class MixtureModel(Model):
         weights = self.weights
         if self.mixing_scale.n_classes is not None or not self.levels:
             return weights
-        coefficients = self.pool_coefficients
-        own = np.einsum("hp,hpe->he", self.level_weights[:, 1:], coefficients)
+        own = self._weights_of_levels
+        return own[:, :1] * weights + own[:, 1:-1]
+
+    @property
+    def part_of_targets(self):
+        """What the mean of the targets adds to predictions: shape (n_outputs,)."""
+        if self.mixing_scale.n_classes is not None or not self.levels:
+            return np.zeros(self.n_outputs)
+        means = [level.targets.moments[0, 0] for level in self.levels]
+        return self._weights_of_levels[:, -1] * means
+
+    @property
+    def _weights_of_levels(self):
+        """Weights of the mean of experts, of experts, and of the targets' mean."""
+        of_pools = self.level_weights[:, 1:]
+        own = np.einsum("hp,hpe->he", of_pools, self.pool_coefficients)
         own[:, 0] += self.level_weights[:, 0]
-        return own[:, :1] * weights + own[:, 1:]
+        return own
 
     @property
     def pool_coefficients(self):
-        """Weights of mean and experts in pools: (n_hedges, n_pools, 1 + n_experts)."""
+        """Weights of :attr:`SecondLevel.coefficients` for each level."""
         return np.stack([level.coefficients for level in self.levels])
 
     @property

@@ -30,8 +30,9 @@ class SecondLevel(Part):
 
     A mean of probabilities is never surer than the surest expert. A log-linear pool
     multiplies powers of the experts' probabilities, so that experts who know different
-    things make each other surer. In regression it adds multiples of the experts'
-    differences from the first level. The weights of a pool are learned by Newton steps,
+    things make each other surer. In regression it adds multiples of the differences
+    from the first level, of experts and of the mean of the targets: if experts are too
+    careful, its weight is negative. The weights of a pool are learned by Newton steps,
     or by ScInOL2. It begins as the first level.
 
     First level and pools are then mixed by weights of their own, learned from losses
@@ -45,19 +46,22 @@ class SecondLevel(Part):
         The weights of first level and pools.
     errors : TargetTransform or None
         Scale of the first level's errors, in regression.
+    targets : TargetTransform or None
+        Mean of the targets, in regression.
     """
 
     def __init__(self, mixing_scale, n_experts):
         self.mixing_scale = mixing_scale
         self.n_experts = n_experts
-        loss, n_features, self.errors = Logistic(), 1 + n_experts, None
+        loss, self.errors, self.targets = Logistic(), None, None
         if mixing_scale.n_classes is None:
-            loss, n_features = mixing_scale.loss, n_experts
+            loss = mixing_scale.loss
             unit_free = bool(np.isfinite(loss.lipschitz))
             self.errors = TargetTransform(1, unit_free=unit_free)
-        self.pools = [PoolModel(loss, n_features, *each) for each in POOLS]
+            self.targets = self.errors.fresh()
+        self.pools = [PoolModel(loss, 1 + n_experts, *each) for each in POOLS]
         if self.errors is None:
-            self.pools[BETTING] = BettingPool.of(n_features)
+            self.pools[BETTING] = BettingPool.of(1 + n_experts)
         self.hedge = FixedShare(2 * len(POOLS), mixing_scale.learning_rate)
 
     @property
@@ -81,7 +85,10 @@ class SecondLevel(Part):
 
     @property
     def coefficients(self):
-        """Weights of first level and experts in the pools: (n_pools, 1 + n_experts)."""
+        """Weights in the pools: of first level, experts, and the mean of the targets.
+
+        Of shape (n_pools, 1 + n_experts), in regression (n_pools, 2 + n_experts).
+        """
         weights = np.stack([pool.weights for pool in self.pools])
         if self.errors is None:
             return weights
@@ -110,6 +117,10 @@ class SecondLevel(Part):
         if self.mixing_scale.loss.joint or not first.flags.c_contiguous:
             scores, first = first, np.empty(first.shape)
             engine.run(self._fill_normalised, scores, first)
+        if not block.targets.flags.c_contiguous:  # of several outputs
+            targets = np.empty(first.shape)
+            engine.run(np.copyto, targets, block.targets)
+            block = block._replace(targets=targets)
         pooled = self.learn_pools(engine, block, predictions, first)
         if served is not None:
             pairs = zip(served, pooled, strict=True)
@@ -150,7 +161,8 @@ class SecondLevel(Part):
             self._fill_log_probabilities(predictions, first, F)
         else:
             offset, deviation = first, np.sqrt(self.errors.moments[1])
-            fill_differences(predictions, first, deviation, F)
+            mean = self.targets.moments[:1]
+            fill_differences(predictions, mean, first, deviation, F)
         pooled = []
         for pool in self.pools:
             scores = pool.predict_scores(F)
@@ -172,7 +184,8 @@ class SecondLevel(Part):
             errors = np.empty(first.shape)
             engine.run(self._fill_errors, block, first, errors)
             scale = self.errors.learn(engine, errors, block.weights)
-            engine.run(fill_differences, predictions, first, scale.deviation, F)
+            mean = self.targets.learn(engine, block.targets, block.weights).offset
+            engine.run(fill_differences, predictions, mean, first, scale.deviation, F)
             scale = scale._replace(offset=first)
         learned = [p.learn_scores(engine, F, block, scale) for p in self.pools]
         return [each.predictions for each in learned]
@@ -227,6 +240,7 @@ class SecondLevel(Part):
             merged.pools[k] = merged.pools[k].merged(pools)
         if merged.errors is not None:
             merged.errors = TargetTransform.merged(shards.errors)
+            merged.targets = TargetTransform.merged(shards.targets)
         return merged
 
     def invariants(self):
@@ -234,18 +248,22 @@ class SecondLevel(Part):
         n_pools, is_regression = len(POOLS), self.mixing_scale.n_classes is None
         yield "there are all pools", len(self.pools) == n_pools
         yield "levels have weights", self.hedge.n_experts == 2 * n_pools
-        yield "only regression has errors", is_regression == (self.errors is not None)
+        for each in self.errors, self.targets:
+            yield "only regression has errors", is_regression == (each is not None)
         for pool in self.pools:
-            n_features = self.n_experts + (not is_regression)
-            yield "pools have all experts", pool.n_features == n_features
+            yield "pools have all experts", pool.n_features == 1 + self.n_experts
 
 
-def fill_differences(predictions, first, deviation, F):
-    """Fill differences from the first level's predictions, in units of its errors."""
+def fill_differences(predictions, mean, first, deviation, F):
+    """Fill differences from the first level's predictions, in units of its errors.
+
+    The last are those of the mean of the targets.
+    """
     known = deviation > 0.0
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
-    differences = (difference(predictions, first) * inverse)[:, :, 0].T
-    np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, out=F)
+    for values, columns in (predictions, F[:, :-1]), (mean[np.newaxis], F[:, -1:]):
+        differences = (difference(values, first) * inverse)[:, :, 0].T
+        np.clip(differences, -MAX_DIFFERENCE, MAX_DIFFERENCE, out=columns)
 
 
 def with_copies(first, pooled):

@@ -409,6 +409,7 @@ def test_coefficients_of_mixtures_are_means_for_each_quantile():
     np.testing.assert_allclose(model.coef_, expected)
     of_list, of_one = (each.intercept_ for each in model.estimators_)
     expected = weights[:, 0] * of_list + weights[:, 1] * of_one
+    expected += model._model.part_of_targets
     np.testing.assert_allclose(model.intercept_, expected)
 
 

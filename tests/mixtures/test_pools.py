@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
 from support import naive_hedge
@@ -32,6 +32,7 @@ from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     OnlineNewtonClassifier,
+    config_context,
     merge_models,
 )
 from sklearn_scinol import losses as package_losses
@@ -98,16 +99,18 @@ def expected_of_classes(said, first, y, c):
 def expected_of_numbers(said, first, y, c, loss):
     """Predictions of the pools, in units of the first level's error."""
     in_units = {"absolute_error": AbsoluteError, "squared_error": SquaredError}
-    pools = pools_of_scores(Separate(in_units[loss]()), len(said), 0)
+    pools = pools_of_scores(Separate(in_units[loss]()), len(said) + 1, 0)
     errors = np.where(np.cumsum(c > 0) == 1, 0.0, y - first)
     result, to_means = np.empty((len(pools), len(y))), relative_to_means(c)
     for r, (f, y_r) in enumerate(zip(first, y, strict=True)):
         before = c[:r]
-        sd = 0.0
+        sd = mean_of_targets = 0.0
         if before.any():
+            mean_of_targets = np.average(y[:r], weights=before)
             mean = np.average(errors[:r], weights=before)
             sd = np.sqrt(np.average((errors[:r] - mean) ** 2, weights=before))
-        x = (said[:, r] - f) / sd if sd > 0 else np.zeros(len(said))
+        x = np.append(said[:, r], mean_of_targets) - f
+        x = x / sd if sd > 0 else np.zeros(len(x))
         for k, pool in enumerate(pools):
             if c[r] > 0 and sd > 0:
                 (p,) = pool.learn(x, [(y_r - f) / sd], to_means[r])
@@ -171,6 +174,21 @@ def test_agrees_with_reference(loss, n_outputs, weighted, engine):
     expected = np.log(expected) if classifies else np.array(expected)
     assert_close(actual, expected, 1e-9)
     assert_allclose(model.pool_weights_.sum(), 1.0)
+
+
+@pytest.mark.parametrize("loss", ["absolute_error", "quantile"])
+def test_engines_agree_on_several_outputs(loss):
+    """Of a chunk, the targets of an output are not side by side in memory."""
+    pytest.importorskip("numba")
+    X, y = stream("absolute_error", 2)
+    model = HedgeRegressor(EXPERTS[False], loss=loss)
+    if loss == "quantile":
+        model, y = model.set_params(quantile=[0.1, 0.9]), y[:, 0]
+    said = []
+    for name in "numpy", "numba":
+        with config_context(engine=name):
+            said.append(clone(model).partial_fit_predict(X, y))
+    assert_close(*said, 1e-9)
 
 
 class Witness(ClassifierMixin, BaseEstimator):
@@ -245,7 +263,7 @@ def test_weights_of_levels_and_pools(engine):
     X, y = stream("absolute_error", 2)
     model = HedgeRegressor(EXPERTS[False]).partial_fit(X, y)
     assert model.pool_weights_.shape == (2, 4)
-    assert model.pool_coef_.shape == (2, 3, 4)
+    assert model.pool_coef_.shape == (2, 3, 5)
     assert_allclose(model.pool_coef_.sum(axis=2), 1.0)
     assert model.pool_weights_curve_[1].shape == (len(points), 2, 4)
 

@@ -77,7 +77,7 @@ class LateNumbers:
 
     def __init__(self, n_experts):
         self.hedge, self.levels = FixedShare(n_experts), FixedShare(6)
-        self.pools = pools_of_scores(Separate(AbsoluteError()), n_experts, 0)
+        self.pools = pools_of_scores(Separate(AbsoluteError()), n_experts + 1, 0)
         self.total, self.targets, self.errors, self.weights = 0.0, [], [], []
 
     def deviation(self):
@@ -88,6 +88,8 @@ class LateNumbers:
         return np.sqrt(np.average(squares, weights=self.weights))
 
     def differences(self, said, first, deviation):
+        mean = np.average(self.targets, weights=self.weights) if self.targets else 0.0
+        said = np.append(said, mean)
         # Rounding is no difference.
         differ = ~np.isclose(said, first, rtol=1e-12, atol=0.0) & (deviation > 0)
         return np.where(differ, said - first, 0.0) / (deviation or 1.0)

@@ -119,6 +119,8 @@ def copy_into(a, out):
 @intrinsic
 def flat(typing_context, array):
     """Return a view without an owner; `ravel` would take as long as a short loop."""
+    if array.layout != "C":
+        return None  # which is refused: entries are not side by side
 
     def codegen(context, builder, signature, arguments):
         array = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
