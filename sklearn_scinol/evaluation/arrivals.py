@@ -9,7 +9,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import _num_samples
 
 from ..tables.frames import is_dict_rows, library_of, open_frame
-from ..tables.kinds import as_kind, infer_kind
+from ..tables.kinds import as_kind, check_order, infer_kind
 
 #: Microseconds of the units of a delay.
 UNITS = {
@@ -83,6 +83,8 @@ class Arrivals:
         if self._latest is None and is_missing[0]:
             raise ValueError(f"The first row has no time, in the column {self.time!r}.")
         start = times[0] if self._latest is None else self._latest
+        unit = 1 if self._kind == "date" else None
+        check_order(np.where(is_missing, np.nan, times), start, self.time, unit)
         times = np.append(start, np.where(is_missing, start, times))
         times = np.maximum.accumulate(times)[1:]
         if self.label_time is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time
@@ -27,7 +26,14 @@ from ..config import current_engine
 from ..tables.column_group import MISSING
 from ..tables.dense import MAX_TARGETS, names_of_targets
 from ..tables.frames import all_missing, is_dict_rows, library_of
-from ..tables.kinds import as_kind, infer_kind, parse_date, parse_number, parse_text
+from ..tables.kinds import (
+    as_kind,
+    check_order,
+    infer_kind,
+    parse_date,
+    parse_number,
+    parse_text,
+)
 from ..tables.strings import Strings, unique
 from ..transforms.history import Clock, HistoryOfRow, KeyHistory
 from .tabular import MAX_COLUMNS, RowsOfTable, TableReader
@@ -45,9 +51,6 @@ OF_VALUES = (
     *("mean_32", "difference_32", "ratio_32"),
 )
 OF_TARGETS = "last", "mean_2", "mean_8", "mean_64"
-
-# Minimum number of first rows to tell whether they are in order of time.
-MIN_ROWS = 200
 
 # Length of texts whose hashes are not remembered.
 MAX_LENGTH = 100
@@ -344,15 +347,6 @@ class OnlineHistory(TableReader):
         return kind
 
     def _start(self, rows):
-        times = getattr(rows, "times", np.empty(0))
-        times = times[~np.isnan(times)]
-        is_before = times < np.fmax.accumulate(times)
-        if len(times) >= MIN_ROWS and is_before.mean() > 0.5:
-            warnings.warn(
-                f"Most rows are before an earlier one by their time {self.time!r}, and "
-                "count as at the time of that: sort the rows by time.",
-                stacklevel=2,
-            )
         self._clock = Clock(getattr(rows, "time_kind", "row"))
         targets = getattr(rows, "targets", None)
         n_targets = int(self.target)
@@ -380,6 +374,9 @@ class OnlineHistory(TableReader):
 
     def _history_of(self, engine, rows, learns):
         """Return what is known of the keys of rows, one by one; learn them if asked."""
+        if learns:
+            unit = 1e6 if self._clock.kind == "date" else None
+            check_order(rows.times, self._clock.last, self.time, unit)
         timed = self._clock.read(engine, rows.times, learns)
         late, targets = rows.late, self._targets_of(rows, learns)
         if late:

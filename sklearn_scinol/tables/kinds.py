@@ -1,6 +1,7 @@
 """Kinds of columns: how to infer them, and to convert values to them."""
 
 import re
+import warnings
 from contextlib import suppress
 from datetime import date, datetime, time
 from functools import cache
@@ -18,6 +19,9 @@ MIN_MEAN_WORDS = 3.0
 
 # Number of strings that decide.
 MAX_INSPECTED = 1000
+
+# Minimum number of rows to tell whether they are in order of time.
+MIN_ROWS = 200
 
 # Dates of ISO 8601 that cannot be confused with other numbers.
 DATE = re.compile(r"\d{4}(-\d\d)?|(\d{4}-\d\d-\d\d|\d{8})([Tt ].+)?", re.ASCII)
@@ -190,3 +194,19 @@ _READERS = {
     "date": (_date, np.dtype("datetime64[us]")),
     "time": (_time, np.dtype("timedelta64[us]")),
 }
+
+
+def check_order(times, latest, name, unit=None):
+    """Warn if most of the next rows are before the latest time, in a column `name`.
+
+    Dates are in a `unit` of microseconds, numbers have none.
+    """
+    times = times[~np.isnan(times)]
+    until = np.fmax.accumulate(np.append(latest, times))
+    if len(times) >= MIN_ROWS and np.mean(times < until[1:]) > 0.5:
+        last = until[-1] if unit is None else np.datetime64(int(until[-1] * unit), "us")
+        warnings.warn(
+            f"Most rows are before {last}, the latest time so far in {name!r}, and "
+            "count as at that time: sort the rows by time, or correct it.",
+            stacklevel=2,
+        )
