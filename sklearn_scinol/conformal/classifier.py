@@ -320,10 +320,10 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         rows that the threshold has learned. :math:`C` is at most 27.7, plus 0.3 times
         the number of levels, times one more than the number of rows learned between a
         set and its label, plus 0.3 for each row of a class that was not known when its
-        set was made. A label whose probability is exactly the threshold counts as
-        outside by the fraction :math:`\alpha`. With weights that differ, :math:`1 / T`
-        becomes twice the largest weight, less the first, over the sum of weights. See
-        :doc:`/user_guide/label_sets` for the proof.
+        set was made; with groups, at most twice that. A label whose probability is
+        exactly the threshold counts as outside by the fraction :math:`\alpha`. With
+        weights that differ, :math:`1 / T` becomes twice the largest weight, less the
+        first, over the sum of weights. See :doc:`/user_guide/label_sets` for the proof.
 
         Returns
         -------

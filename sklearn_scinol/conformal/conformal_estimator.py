@@ -77,7 +77,8 @@ class ConformalEstimator(
         thirds of the largest probabilities, or of the predicted widths times thirds of
         the predictions. Each value of a column, by name or index, is a group, or each
         combination of several; a callable takes rows and returns an array of their
-        groups. None: all rows are one group.
+        groups. A new group begins with what all rows have. None: all rows are one
+        group.
 
     Attributes
     ----------
@@ -367,19 +368,17 @@ class ConformalEstimator(
 
     @property
     def _n_groups(self):
-        """Number of groups; of given ones also that of rows with a new label."""
-        if self._n_thirds:
-            return 3**self._n_thirds
-        return len(self._labels) + 1
+        """Number of groups, with that of all rows."""
+        return 1 + (3**self._n_thirds if self._n_thirds else len(self._labels))
 
     def _group_codes(self, X, labels=None):
-        """Return the groups of rows by their labels, if they are given by `groups`."""
+        """Return the groups of rows by their labels; 0 for all that have none."""
         n, groups = _num_samples(X), self._as_learned("groups")
         if groups in (None, "auto"):
             return np.zeros(n, np.intp)
         labels = labels_of_groups(X, groups) if labels is None else labels
-        codes = {label: code for code, label in enumerate(self._labels)}
-        return np.array([codes.get(label, len(codes)) for label in labels], np.intp)
+        codes = {label: code for code, label in enumerate(self._labels, 1)}
+        return np.array([codes.get(label, 0) for label in labels], np.intp)
 
     def _learn_groups(self, X, weights):
         """Return the groups of rows, and remember labels of rows that are learned."""
@@ -587,7 +586,7 @@ class ConformalEstimator(
         """Return the outputs with the groups of a model that has them all."""
         if self._labels == merged._labels:
             return self._outputs
-        places = np.array([merged._labels.index(label) for label in self._labels])
+        places = [0, *(1 + merged._labels.index(label) for label in self._labels)]
         return [each.with_groups(places, merged._n_groups) for each in self._outputs]
 
     def _invariants(self):

@@ -8,7 +8,13 @@ from .._invariants import ROUNDING, floats, same_structure
 from .._shards import Shards
 from .._state import Part
 from ..blocks import runs_of
-from ..learners.interval_ends import Corrections, ErrorSizes, learn_ends, learn_rows
+from ..learners.interval_ends import (
+    Corrections,
+    ErrorSizes,
+    learn_ends,
+    learn_rows,
+    nest,
+)
 from ..transforms.standard import StandardTransform
 
 #: Deviations from the mean between which a third of normal values is.
@@ -17,6 +23,9 @@ THIRD = 0.43
 
 class Levels(Part):
     """Corrections that hold one or several levels of coverage, for one output.
+
+    Group 0 is of all rows, and the only one if there are no groups. Others correct its
+    ends.
 
     Attributes
     ----------
@@ -35,12 +44,12 @@ class Levels(Part):
     _step: float
 
     def __init__(self, level, n_levels, rates, mean, limit, n_thirds):
-        n_means, n_groups, shape = len(rates), 3**n_thirds, (3**n_thirds, len(level))
+        n_means, n_groups = len(rates), 1 + 3**n_thirds if n_thirds else 1
         means = np.zeros(n_means), np.full(n_means, mean)
         self.sizes = ErrorSizes(np.array(rates), *means)
         weights, step = np.zeros((n_groups, 3)), np.array([self._step])
         limits = np.array([-limit, limit])
-        corrections = np.zeros(shape), np.zeros(shape)
+        corrections = np.zeros((2, n_groups, len(level)))
         self.ends = Corrections(level, *corrections, limits, weights, step)
         self.sums = np.zeros((n_groups, 2, n_levels))
         self.thirds = StandardTransform(n_thirds) if n_thirds else None
@@ -56,8 +65,13 @@ class Levels(Part):
         return self.sums.shape[2]
 
     @property
+    def _n_lower(self):
+        """Number of lower ends."""
+        return len(self.ends.level) - self.n_levels
+
+    @property
     def n_groups(self):
-        """Number of groups of rows."""
+        """Number of groups of rows, with that of all rows."""
         return len(self.sums)
 
     @property
@@ -81,7 +95,7 @@ class Levels(Part):
 
         def moved(values):
             of_all = np.zeros((n_groups, *values.shape[1:]))
-            of_all[places] = values[: len(places)]
+            of_all[places] = values
             return of_all
 
         names = "correction", "largest", "weights"
@@ -97,11 +111,16 @@ class Levels(Part):
             groups = served.swap(groups[:, np.newaxis])[:, 0].astype(np.intp)
         return groups
 
-    def _groups(self, groups, values):
-        """Return the groups of rows that are not learned."""
-        if self.n_thirds == 0:
-            return groups
-        return _by_thirds(self.thirds.transform(values))
+    def _ends_of(self, groups, values, quantiles):
+        """Return the groups of rows that are not learned, and their ends."""
+        if self.n_thirds:
+            groups = _by_thirds(self.thirds.transform(values))
+        ends, corrections = np.clip(quantiles, *self.ends.limits), self.ends.correction
+        of_groups = np.where(groups[:, np.newaxis] > 0, corrections[groups], 0.0)
+        for each in corrections[0], of_groups:
+            ends += each
+            nest(ends.T, self._n_lower)
+        return groups, ends
 
     def _correct(self, engine, groups, errors, quantiles, weights, served):
         """Learn the errors of rows; return the ends before each.
@@ -109,24 +128,24 @@ class Levels(Part):
         These are the ends that a row was served, if it was; see :class:`ServedRows`.
         """
         ends, n = np.empty(quantiles.shape), len(quantiles)
-        n_lower = len(self.ends.level) - self.n_levels
         is_known = np.zeros(n, dtype=bool) if served is None else served.is_known
         for rows in runs_of(is_known):
             if not is_known[rows.start]:
                 of_rows = (each[rows] for each in (groups, errors, quantiles, weights))
-                arguments = self.ends, *of_rows, n_lower, ends[rows]
+                arguments = self.ends, *of_rows, self._n_lower, ends[rows]
                 engine.run_loop(learn_rows, *arguments)
                 continue
             ends[rows] = served.values[rows]
             for r in np.flatnonzero(weights[rows] > 0.0) + rows.start:
-                learn_ends(self.ends, groups[r], errors[r], ends[r], weights[r])
+                row = (each[r] for each in (groups, errors, quantiles, weights))
+                learn_ends(self.ends, *row, self._n_lower, ends[r])
         return ends if served is None else served.swap(ends)
 
     def _add_to_sums(self, groups, of_rows, weights):
         """Add which targets were covered, and the sizes, each of (n, n_levels)."""
         steps = np.stack(of_rows, axis=1) * weights[:, np.newaxis, np.newaxis]
-        for group in [0] if self.n_groups == 1 else np.unique(groups[weights > 0.0]):
-            of_group = steps if self.n_groups == 1 else steps[groups == group]
+        for group in {0, *groups[weights > 0.0].tolist()}:
+            of_group = steps[groups == group] if group else steps
             sums = np.concatenate([self.sums[group : group + 1], of_group])
             self.sums[group] = np.cumsum(sums, axis=0)[-1]
 
@@ -138,23 +157,24 @@ class Levels(Part):
     @property
     def means(self):
         """Share of covered targets, and mean size: (2, n_levels); NaN before any."""
-        return self.sums.sum(axis=0) / (self.total_weights.sum() or np.nan)
+        return self.sums[0] / (self.total_weights[0] or np.nan)
 
     @property
     def coverage_of_groups(self):
         """Share of covered targets: (n_groups, n_levels); NaN before any."""
-        total = self.total_weights[:, np.newaxis]
-        return self.sums[:, 0] / np.where(total > 0.0, total, np.nan)
+        total = self.total_weights[1:, np.newaxis]
+        return self.sums[1:, 0] / np.where(total > 0.0, total, np.nan)
 
     @property
     def bound(self):
         """Bound on the deviation of the coverage so far, for each level."""
-        return _quotients(self._deviations().sum(axis=0), self.total_weights.sum())
+        deviations = self._deviations()[min(1, self.n_groups - 1) :]
+        return _quotients(deviations.sum(axis=0), self.total_weights[0])
 
     @property
     def bound_of_groups(self):
         """Bounds on the deviations of the coverage of groups: (n_groups, n_levels)."""
-        return _quotients(self._deviations(), self.total_weights[:, np.newaxis])
+        return _quotients(self._deviations(), self.total_weights[:, np.newaxis])[1:]
 
     def _deviations(self):
         """Bounds on the weights that are covered more or less than the levels say.
@@ -184,7 +204,7 @@ class Levels(Part):
     def _merge(self, members, start):
         """Merge what all have into this one."""
         weights = np.stack([m.total_weights - start.total_weights for m in members])
-        shards = Shards(members, start, _shares(weights.sum(axis=1)))
+        shards = Shards(members, start, _shares(weights[:, 0]))
         sizes, ends = shards.sizes, shards.ends
         of_groups = Shards(members, start, _shares(weights)[..., np.newaxis])
         forgets = start.sizes.rates > 0.0
@@ -228,14 +248,14 @@ class Levels(Part):
             yield "thirds are of values", isinstance(self.thirds, StandardTransform)
             fresh = StandardTransform(self.n_thirds)
             yield from same_structure(self.thirds, fresh, "the thirds")
-            yield "there are all thirds", n_groups == 3**self.n_thirds
+            yield "there are all thirds", n_groups == 1 + 3**self.n_thirds
 
 
 def _by_thirds(standardised):
-    """Return the groups of rows, of shape (n, n_thirds), by thirds of each column."""
+    """Return the groups of rows, from 1 on, by thirds of each of (n, n_thirds)."""
     thirds = (standardised > -THIRD).astype(np.intp) + (standardised > THIRD)
     places = 3 ** np.arange(standardised.shape[1])
-    return np.add.reduce(places * thirds, axis=1)
+    return 1 + np.add.reduce(places * thirds, axis=1)
 
 
 def _quotients(deviations, total):

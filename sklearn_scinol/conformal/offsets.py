@@ -4,7 +4,7 @@ import numpy as np
 
 from .._shards import merge
 from ..estimators.scinol import ScInOLRegressor
-from ..learners.interval_ends import RATES, UNIT, learn_sizes, nest
+from ..learners.interval_ends import RATES, UNIT, learn_sizes
 from .levels import Levels
 
 #: Step of corrections, in units of errors. The scores of intervals depend little on it;
@@ -134,15 +134,12 @@ class Offsets(Levels):
         """
         sizes = np.tile(self.sizes.means, (len(features), 1))
         unit, F = sizes[:, UNIT], self._features(sizes, features, deviations)
-        quantiles = ends = np.zeros((len(features), 2 * self.n_levels))
+        quantiles = np.zeros((len(features), 2 * self.n_levels))
         model = self.quantiles
         if model.__sklearn_is_fitted__():
             quantiles = model._serve(F)[0] if exactly else model.predict(F)
-        groups = self._groups(groups, self._values(quantiles, features))
-        if unit[0] > 0.0:
-            ends = np.clip(quantiles, *self.ends.limits)
-            ends += self.ends.correction[groups]
-            nest(ends.T, self.n_levels)
+        values = self._values(quantiles, features)
+        groups, ends = self._ends_of(groups, values, quantiles)
         has_errors = self.sizes.weights[UNIT] > 0.0
         offsets = _offsets(unit[:, np.newaxis], *self._by_level(ends), has_errors)
         are_known = np.full(len(features), float(has_errors))

@@ -334,7 +334,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         Let :math:`D` be the range of the errors in units and 0, and :math:`d` the
         largest number of rows that were learned between a row's interval and the row: 0
         unless labels come late. For level :math:`i`, counted from the innermost,
-        :math:`C \le (i + 1/2)\, D + 0.05\, i\, (1 + d)`, for any weights. See
+        :math:`C \le (i + 1/2)\, D + 0.05\, i\, (1 + d)`, for any weights. Groups
+        correct the ends of all rows, of which :math:`D` is then the range, too. See
         :doc:`/user_guide/intervals` for the proof.
         """
         return self._bound(by_group)

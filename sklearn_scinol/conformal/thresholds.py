@@ -105,9 +105,8 @@ class Thresholds(Levels):
 
     def predict(self, groups, scores):
         """Return the sets of rows, and their thresholds and groups; see `learn`."""
-        groups = self._groups(groups, self._values(scores))
-        thresholds = self.sizes.means + self.ends.correction[groups]
-        thresholds = np.maximum.accumulate(thresholds, axis=1)
+        means = np.tile(self.sizes.means, (len(scores), self.n_levels))
+        groups, thresholds = self._ends_of(groups, self._values(scores), means)
         served = [thresholds, *[groups] * bool(self.n_thirds)]
         return _sets(scores, thresholds), np.column_stack(served)
 

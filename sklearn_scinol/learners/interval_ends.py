@@ -11,7 +11,8 @@ predicted quantile of the error at a level :math:`\tau`, plus a correction
 where :math:`s` is the error in units and :math:`b` the predicted quantile. Steps add up
 to the change of :math:`\theta`, so that targets are above the end as often as the level
 says, but for :math:`|\theta| / \eta` rows [1]_. The bound holds for any step
-:math:`\eta`, and for each group of rows, which has corrections of its own.
+:math:`\eta` and any :math:`b`. So it holds for each group of rows, too, which corrects
+the ends that are learned from all rows.
 
 For a set of labels :math:`s` is the score of the row's label and :math:`b` a running
 mean of scores. All ends are upper ones, see :mod:`sklearn_scinol.conformal.thresholds`.
@@ -32,6 +33,9 @@ RATES = 0.2, 0.01, 0.0
 #: Index of the running mean that is the unit of errors.
 UNIT = 1
 
+#: Factor of the steps for all rows if there are groups, whose corrections vary as well.
+FACTOR_OF_ALL = 0.2
+
 
 class ErrorSizes(NamedTuple):
     """Running means of absolute errors, or of scores of labels."""
@@ -42,7 +46,7 @@ class ErrorSizes(NamedTuple):
 
 
 class Corrections(NamedTuple):
-    """Corrections of predicted quantiles, for each group of rows."""
+    """Corrections of predicted quantiles by all rows, then those by groups of rows."""
 
     level: np.ndarray  # probability of targets below the end, (n_ends,)
     correction: np.ndarray  # (n_groups, n_ends)
@@ -102,6 +106,17 @@ def learn_sizes(s, sizes, weights, out):
                 s.means[i] += weights[r] / s.weights[i] * (sizes[r] - s.means[i])
 
 
+def learn_row(s, group, error, ends, weight, n_lower, factor):
+    """Correct the ends of a row in place; learn its error unless its weight is 0."""
+    for i in range(len(ends)):
+        ends[i] += s.correction[group, i]
+    nest(ends, n_lower)
+    if weight > 0.0:
+        c = factor * learn_weight(s, group, weight)
+        for i in range(len(ends)):
+            learn_end(s, group, i, error, ends[i], c)
+
+
 @exact
 def learn_rows(s, groups, errors, quantiles, weights, n_lower, out):
     """Correct quantiles, of shape (n, n_ends); fill `out` with ends before each row.
@@ -109,24 +124,26 @@ def learn_rows(s, groups, errors, quantiles, weights, n_lower, out):
     Rows of weight 0 are not learned.
     """
     for r in range(out.shape[0]):
-        group, error, c = groups[r], errors[r], 0.0
         least, most = s.limits[0], s.limits[1]
-        if weights[r] > 0.0:
-            c = learn_weight(s, group, weights[r])
         for i in range(out.shape[1]):
-            end = smaller(larger(quantiles[r, i], least), most)
-            out[r, i] = end + s.correction[group, i]
-        nest(out[r], n_lower)
-        if c > 0.0:
-            for i in range(out.shape[1]):
-                learn_end(s, group, i, error, out[r, i], c)
-            s.limits[0], s.limits[1] = smaller(least, error), larger(most, error)
+            out[r, i] = smaller(larger(quantiles[r, i], least), most)
+        group, factor = groups[r], FACTOR_OF_ALL if groups[r] > 0 else 1.0
+        learn_row(s, 0, errors[r], out[r], weights[r], n_lower, factor)
+        if group > 0:
+            learn_row(s, group, errors[r], out[r], weights[r], n_lower, 1.0)
+        if weights[r] > 0.0:
+            s.limits[0] = smaller(least, errors[r])
+            s.limits[1] = larger(most, errors[r])
 
 
-def learn_ends(s, group, error, ends, c):
-    """Correct the ends of a group by a row of weight `c`; widen the range of errors.
+def learn_ends(s, group, error, quantiles, weight, n_lower, ends):
+    """Correct the ends of a group by a row; widen the range of errors.
 
-    The ends are those that were used for the row, perhaps some rows ago.
+    The ends are those that were used for the row, perhaps some rows ago. If they are
+    those of a group, all rows correct the ends that the quantiles have now.
     """
-    learn_end(s, group, ..., error, ends, learn_weight(s, group, c))
+    if group > 0:
+        of_all = np.clip(quantiles, *s.limits)
+        learn_row(s, 0, error, of_all, weight, n_lower, FACTOR_OF_ALL)
+    learn_end(s, group, ..., error, ends, learn_weight(s, group, weight))
     s.limits[:] = min(s.limits[0], error), max(s.limits[1], error)

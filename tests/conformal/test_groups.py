@@ -49,7 +49,7 @@ def test_each_group_is_within_its_bound(kind, groups, weighted):
     (state,) = model._outputs
     for label, bound in bounds.items():
         assert (np.abs(coverage[label] - [0.5, 0.9]) <= bound + 1e-9).all()
-    weights = state.total_weights[: len(model.groups_), np.newaxis]
+    weights = state.total_weights[1:, np.newaxis]
     for found, whole in (coverage, model.coverage_), (bounds, model.coverage_bound()):
         total = (weights * np.array([*found.values()])).sum(axis=0)
         assert_allclose(total / weights.sum(), whole)
@@ -110,11 +110,11 @@ def test_saved_and_merged(tmp_path):
     merged = merge_models(models, start=start)
     assert {*merged.groups_} == {"north", "south", None, "west"}
     (state,) = merged._outputs
-    codes = {label: code for code, label in enumerate(merged.groups_)}
+    codes = {label: code for code, label in enumerate(merged.groups_, 1)}
     assert_allclose(state.total_weights[codes["west"]], 400.0)
     (alone,) = models[0]._outputs
     for label in "north", "south":
-        own = alone.ends.correction[models[0].groups_.index(label)]
+        own = alone.ends.correction[1 + models[0].groups_.index(label)]
         assert_allclose(state.ends.correction[codes[label]], own)
     merged.partial_fit(frame[:9], y[:9])
 
@@ -143,3 +143,12 @@ def test_errors(kind, monkeypatch):
     for wrong in "place", 7, [], lambda X: X[:3, 0], lambda X: X:
         with pytest.raises(ValueError, match="groups"):
             kind.make().set_params(groups=wrong).partial_fit(X, y, **kind.first)
+
+
+@kinds
+def test_groups_of_few_rows_correct_the_ends_of_all_rows(kind):
+    X, y = kind.data(3000)
+    X[:, 1] = np.arange(len(y)) // 60 * 6 + np.arange(len(y)) % 6
+    model = kind.make(level=0.9).set_params(groups=1)
+    covered = kind.covered(kind.said(model, X, y), y)[200:]
+    assert abs(covered.mean() - 0.9) < 0.02

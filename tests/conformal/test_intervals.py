@@ -78,7 +78,7 @@ def test_reference(estimator, coverage, weighted, groups, engine):
     assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
     (offsets,) = model._outputs
     for label, of_group in corrections.items():
-        code = model.groups_.index(label) if groups else 0
+        code = 0 if label is None else 1 + model.groups_.index(label)
         assert_allclose(offsets.ends.correction[code], of_group, rtol=1e-9, atol=1e-9)
     is_scored = c > 0.0
     is_scored[np.flatnonzero(is_scored)[0]] = False  # the first has no unit
@@ -336,23 +336,29 @@ def crossing_target(kind, ends, r, random):
 )
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("delay", [0, 20, "any"])
+@pytest.mark.parametrize("groups", [[0], [1, 2]])
 @engines
-def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, engine):
+def test_corrections_of_all_levels_are_bounded(
+    kind, coverage, weighted, delay, groups, engine
+):
     """Whatever the quantiles, C <= (i + 1/2) D + i (1 + d) STEP at level i.
 
-    Rows are of two groups, in any order, and each holds its levels.
+    Rows of groups come in any order, and each group holds its levels. Its D is also the
+    range of the ends that it corrects, whose own corrections have no delay.
     """
     n, k = 1200 if "outer" in kind else 300, len(coverage)
     offsets = Offsets(np.array(coverage))
-    offsets.make_groups(2)
+    offsets.make_groups(1 + groups[-1])
     learn = partial(current_engine().run_loop, learn_rows)
     random, waiting, out = np.random.default_rng(0), [], np.empty((1, 2 * k))
-    above, ties, total = np.zeros((2, 2 * k)), np.zeros((2, 2 * k)), np.zeros((2, 1))
-    n_learned = d = 0
+    above, ties, total = np.zeros((3, 2 * k)), np.zeros((3, 2 * k)), np.zeros((3, 1))
+    n_learned, d, of_all, of_ends = 0, 0, np.zeros(1, np.intp), (0.0, 0.0)
     for r in range(n):
         scale = 0.0 if "outer" in kind else random.choice([0.0, 0.1, 1.0, 10.0])
         quantiles = np.sort(random.normal(size=(1, 2 * k)) * scale)
-        group = np.array([random.integers(2)])
+        group = random.choice(groups, size=1)
+        learn(offsets.ends, of_all, np.zeros(1), quantiles, np.zeros(1), k, out)
+        of_ends = min(of_ends[0], out.min()), max(of_ends[1], out.max())
         learn(offsets.ends, group, np.zeros(1), quantiles, np.zeros(1), k, out)
         assert (np.diff(out[0]) >= 0.0).all()
         target = float(np.clip(crossing_target(kind, out[0], r, random), -1.0, 1.0))
@@ -364,7 +370,7 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
         d, n_learned = max(d, n_learned - n_before), n_learned + 1
         c = random.choice([0.1, 1.0, 7.0]) if weighted else 1.0
         if delay:
-            learn_ends(offsets.ends, group[0], target, ends, c)
+            learn_ends(offsets.ends, group[0], target, quantiles[0], c, k, ends)
         else:
             row = np.array([target]), quantiles, np.array([c])
             learn(offsets.ends, group, *row, k, out)
@@ -372,14 +378,18 @@ def test_corrections_of_all_levels_are_bounded(kind, coverage, weighted, delay, 
         above[group] += c * (target > ends)
         ties[group] += c * (target == ends)
     range_, levels = np.diff(offsets.ends.limits), np.arange(1, k + 1)
-    bounds = (levels + 0.5) * range_ + levels * (1.0 + d) * STEP
+    range_of_all = np.ptp([*offsets.ends.limits, *of_ends])
     lower, upper = np.split(offsets.ends.largest, 2, axis=1)
-    assert (np.maximum(lower[:, ::-1], upper) <= bounds).all()
+    found, d_of_all = np.maximum(lower[:, ::-1], upper), 0 if groups[0] else d
+    bounds = (levels + 0.5) * range_ + levels * (1.0 + d_of_all) * STEP
+    assert (found[0] <= bounds).all()
+    bounds = (levels + 0.5) * range_of_all + levels * (1.0 + d) * STEP
+    assert (found[groups] <= bounds).all()
     first, largest, _ = offsets.ends.weights.T[..., np.newaxis]
-    deviations = above - (1.0 - offsets.ends.level) * total
-    bounds = offsets.ends.largest * (2.0 * largest - first) / STEP
+    deviations = (above - (1.0 - offsets.ends.level) * total)[groups]
+    bounds = (offsets.ends.largest * (2.0 * largest - first) / STEP)[groups]
     assert (deviations <= bounds + 1e-6).all()
-    assert (deviations + ties >= -bounds - 1e-6).all()
+    assert (deviations + ties[groups] >= -bounds - 1e-6).all()
 
 
 @engines

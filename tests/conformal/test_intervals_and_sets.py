@@ -164,7 +164,7 @@ def test_late_labels_learn_what_was_served(kind, delay, how, engine):
     def counts():
         model = late.rows.estimator
         (output,) = (model[-1] if in_pipeline else model)._outputs
-        return output.total_weights.sum(), *deepcopy(output.sums[0])
+        return output.total_weights[0], *deepcopy(output.sums[0])
 
     def counted(said, target):
         """Whether a target is covered, and the size of its interval or set."""
@@ -403,8 +403,8 @@ def test_merging(kind, is_mixture):
     covered = kind.covered(kind.predict(merged, new), targets)
     # Nothing more is learned; groups have few rows each.
     assert abs(covered.mean() - 0.8) < (0.1 if kind.groups is None else 0.12)
-    counts = [m.coverage_ * m._outputs[0].total_weights.sum() for m in (*models, start)]
-    total = merged._outputs[0].total_weights.sum()
+    counts = [m.coverage_ * m._outputs[0].total_weights[0] for m in (*models, start)]
+    total = merged._outputs[0].total_weights[0]
     assert_allclose(merged.coverage_ * total, counts[0] + counts[1] - counts[2])
     merged.partial_fit(new[:9], targets[:9])
     with pytest.raises(AttributeError, match="holds for each of the models"):

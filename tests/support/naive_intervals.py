@@ -65,7 +65,7 @@ def interval_offsets(errors, weights, features, deviations, levels, groups=None)
     -------
     lower, upper : ndarray
     corrections : dict of list
-        By group.
+        By group; of all rows with the key None.
     """
     n = len(errors)
     sizes = [
@@ -101,23 +101,29 @@ def interval_offsets(errors, weights, features, deviations, levels, groups=None)
         sizes, places = ("narrow", "medium", "wide"), ("low", "middle", "high")
         pairs = zip(of_width, of_prediction, strict=True)
         groups = [f"{sizes[w]}, {places[p]}" for w, p in pairs]
-    groups = groups or [None] * n
-    of_groups = {group: [0.0] * len(probabilities) for group in groups}
-    heaviest = dict.fromkeys(groups, 0.0)
+    of_groups, heaviest = {}, {}
     least = most = 0.0
-    lower, upper = [], []
-    for r, group in enumerate(groups):
-        corrections = of_groups[group]
+    lower, upper, k = [], [], len(levels)
+    for r, group in enumerate(groups or [None] * n):
         ends = [min(max(q, least), most) for q in quantiles[r]]
-        ends = [q + each for q, each in zip(ends, corrections, strict=True)]
-        k = len(levels)
-        for j in range(k):  # from the narrowest interval outwards
-            low, high = ends[k - 1 - j], ends[k + j]
-            if j > 0:
-                low, high = min(low, ends[k - j]), max(high, ends[k + j - 1])
-            elif low > high:
-                low = high = (low + high) / 2.0
-            ends[k - 1 - j], ends[k + j] = low, high
+        for each in dict.fromkeys([None, group]):
+            corrections = of_groups.setdefault(each, [0.0] * len(ends))
+            ends = [q + more for q, more in zip(ends, corrections, strict=True)]
+            for j in range(k):  # from the narrowest interval outwards
+                low, high = ends[k - 1 - j], ends[k + j]
+                if j > 0:
+                    low, high = min(low, ends[k - j]), max(high, ends[k + j - 1])
+                elif low > high:
+                    low = high = (low + high) / 2.0
+                ends[k - 1 - j], ends[k + j] = low, high
+            if weights[r] > 0.0:
+                heaviest[each] = max(heaviest.get(each, 0.0), weights[r])
+                factor = 0.2 if groups and each is None else 1.0
+                for i, p in enumerate(probabilities):
+                    if scaled[r] != ends[i]:
+                        step = float(scaled[r] > ends[i]) - (1.0 - p)
+                        step *= factor * weights[r] / heaviest[each]
+                        corrections[i] += STEP * step
         if has_errors[r]:
             lower.append([units[r] * end for end in reversed(ends[:k])])
             upper.append([units[r] * end for end in ends[k:]])
@@ -125,10 +131,5 @@ def interval_offsets(errors, weights, features, deviations, levels, groups=None)
             lower.append([-math.inf] * k)
             upper.append([math.inf] * k)
         if weights[r] > 0.0:
-            heaviest[group] = max(heaviest[group], weights[r])
-            for i, p in enumerate(probabilities):
-                if scaled[r] != ends[i]:
-                    step = float(scaled[r] > ends[i]) - (1.0 - p)
-                    corrections[i] += STEP * weights[r] / heaviest[group] * step
             least, most = min(least, scaled[r]), max(most, scaled[r])
     return np.array(lower), np.array(upper), of_groups

@@ -52,27 +52,30 @@ def label_sets(probabilities, codes, weights, levels, groups=None):
     sets : list of list of list of bool
         By row, class and level.
     corrections : dict of list of float
-        By group.
+        By group; of all rows with the key None.
     """
     scores = [[score(p) for p in row] for row in probabilities]
     of_labels = [row[code] for row, code in zip(scores, codes, strict=True)]
     if groups == "auto":
         found = thirds([min(row) for row in scores], [c > 0.0 for c in weights])
         groups = [("sure", "medium", "unsure")[third] for third in found]
-    groups = groups or [None] * len(scores)
-    of_groups = {group: [0.0 for _ in levels] for group in groups}
-    heaviest, sets = dict.fromkeys(groups, 0.0), []
+    has_groups, groups = bool(groups), groups or [None] * len(scores)
+    of_groups, heaviest, sets = {}, {}, []
     for r, row in enumerate(scores):
-        group, corrections = groups[r], of_groups[groups[r]]
-        mean = mean_score(of_labels[:r], weights[:r])
-        thresholds = [mean + each for each in corrections]
-        for i in range(1, len(levels)):
-            thresholds[i] = max(thresholds[i], thresholds[i - 1])
+        thresholds = [mean_score(of_labels[:r], weights[:r]) for _ in levels]
+        for group in dict.fromkeys([None, groups[r]]):
+            corrections = of_groups.setdefault(group, [0.0 for _ in levels])
+            pairs = zip(thresholds, corrections, strict=True)
+            thresholds = [before + more for before, more in pairs]
+            for i in range(1, len(levels)):
+                thresholds[i] = max(thresholds[i], thresholds[i - 1])
+            if weights[r] > 0.0:
+                heaviest[group] = max(heaviest.get(group, 0.0), weights[r])
+                factor = 0.2 if has_groups and group is None else 1.0
+                for i, level in enumerate(levels):
+                    if of_labels[r] != thresholds[i]:
+                        step = float(of_labels[r] > thresholds[i]) - (1.0 - level)
+                        step *= factor * weights[r] / heaviest[group]
+                        corrections[i] += STEP * step
         sets.append([[s <= t for t in thresholds] for s in row])
-        if weights[r] > 0.0:
-            heaviest[group] = max(heaviest[group], weights[r])
-            for i, level in enumerate(levels):
-                if of_labels[r] != thresholds[i]:
-                    step = float(of_labels[r] > thresholds[i]) - (1.0 - level)
-                    corrections[i] += STEP * weights[r] / heaviest[group] * step
     return sets, of_groups
