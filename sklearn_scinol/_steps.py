@@ -15,7 +15,7 @@ from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
 from ._validation import without_names
 from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
-from .estimators.waiting import Waiting, join_rows, runs, take_rows
+from .estimators.waiting import join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
 
 # Metadata of a step that is given none.
@@ -124,13 +124,13 @@ class PipelineRows(RowByRow):
                 x = _learn_row(step, x, rollbacks, observes=True)
             row = last.estimator, rollbacks, last._come, x, method
             prediction, waiting = learn_as_last_step(*row)
-            return prediction, Waiting(waiting, inputs)
+            return prediction, pipeline._waiting(waiting, inputs)
 
     def _learn_waiting_locked(self, waiting, y, sample_weight, method):
         pipeline, last = self.estimator, self._last
         with rollback_on_error(pipeline) as rollbacks:
             known = [y], self._classes, sample_weight
-            for step, x in pipeline._steps_of(waiting.inputs):
+            for step, x in pipeline._steps_of(waiting):
                 _learn_label(step, x, rollbacks, pipeline._targets_of(step, *known))
             if sample_weight is not None and _routing_enabled():
                 c = pipeline._weights_of_last([sample_weight])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from ._docstrings import LinkedToPages, described_as
 from ._locks import SharedByThreads, learns, reads
 from ._rollback import learn_as_last_step, rollback_on_error
+from ._shards import Origins, origins_of
 from ._steps import (
     NOTHING_GIVEN,
     PipelineRows,
@@ -113,7 +115,9 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
         The names of the steps and the steps, in order. All but the last are
         transformers, or ``"passthrough"``. For :meth:`partial_fit`, transformers
         without `partial_fit` must be stateless, such as
-        :class:`~sklearn.preprocessing.FunctionTransformer`, or fitted beforehand. To
+        :class:`~sklearn.preprocessing.FunctionTransformer`, or fitted beforehand, and
+        learn nothing then: also :class:`~sklearn.compose.ColumnTransformer` and
+        :class:`~sklearn.pipeline.FeatureUnion`, whatever is in them. To
         keep a fitted one when the pipeline is cloned, wrap it in a
         :class:`~sklearn.frozen.FrozenEstimator`, which never learns.
     transform_input : list of str, default=None
@@ -485,7 +489,9 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
                 params[key] = self._targets_of(step, y, classes, c)
         if c is not None:
             params[f"{self.steps[-1][0]}__sample_weight"] = c
-        return super().fit(X, y, **params)
+        super().fit(X, y, **params)
+        self._origins_of_fit = Origins([token_hex(8)])
+        return self
 
     predict = _locked_method("predict")
     predict_proba = _locked_method("predict_proba")
@@ -530,12 +536,12 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
             X, inputs = self._observe_features(X, rollbacks)
             call = final, rollbacks, final._come, X, methods
             predictions, waiting = learn_as_last_step(*call)
-            return predictions, Waiting(waiting, inputs)
+            return predictions, self._waiting(waiting, inputs)
 
     @learns
     def _learn_waiting(self, waiting, y, sample_weight=None):
         with rollback_on_error(self) as rollbacks:
-            for step, X in self._steps_of(waiting.inputs):
+            for step, X in self._steps_of(waiting):
                 targets = self._targets_of(step, y, None, sample_weight)
                 learn_labels(step, X, rollbacks, targets)
             final = self._final_estimator
@@ -551,7 +557,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
             rows = X, methods, waiting.X, y, c, is_label
             call = final, rollbacks, final._follow, *rows
             predictions, waiting = learn_as_last_step(*call)
-            return predictions, Waiting(waiting, inputs)
+            return predictions, self._waiting(waiting, inputs)
 
     def _observe_features(
         self, X, rollbacks, late=None, y=None, sample_weight=None, is_label=None
@@ -576,10 +582,24 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
                 inputs += ((name, before),)
         return X, inputs
 
-    def _steps_of(self, inputs):
+    def _waiting(self, X, inputs):
+        """Return rows that wait as the steps before the last have encoded them."""
+        return Waiting(X, inputs, origins=self._origins_of_encoding())
+
+    def _origins_of_encoding(self):
+        """Return where the steps before the last began, or the pipeline by `fit`."""
+        own = vars(self).get("_origins_of_fit", Origins())
+        return own.union(*(origins_of(step) for _, step in self.steps[:-1]))
+
+    def _steps_of(self, waiting):
         """Return the steps that learn labels, each with the rows that it was given."""
+        if waiting.origins != self._origins_of_encoding():
+            raise ValueError(
+                "A row waits as it was encoded before this pipeline was fitted anew: "
+                "let it wait again under its key, as it came, by `keep_one`."
+            )
         steps, last = dict(self.steps), self._final_estimator
-        given = [(steps.get(name), X) for name, X in inputs]
+        given = [(steps.get(name), X) for name, X in waiting.inputs]
         return [(step, X) for step, X in given if learns_labels(step, last)]
 
     def _weights_of_last(self, sample_weight):

@@ -98,6 +98,13 @@ class LateLabels:
             copies = {"_waiting": self._waiting.copy(), "_early": self._early.copy()}
             return vars(self) | copies
 
+    def __repr__(self) -> str:
+        estimator = type(self.rows.estimator).__name__
+        return (
+            f"LateLabels({estimator}, waiting={len(self)}, "
+            f"max_waiting={self.max_waiting}, n_dropped={self.n_dropped})"
+        )
+
     def __len__(self) -> int:
         return len(self._waiting)
 
@@ -249,8 +256,9 @@ class LateLabels:
         KeyError
             If no row waits under the key.
         ValueError
-            If the row, the label or the weight is not usable. The estimator is then as
-            it was, and the row goes on waiting.
+            If the row, the label or the weight is not usable, or the pipeline that
+            encoded the row was fitted anew since. The estimator is then as it was, and
+            the row goes on waiting.
         """
         c = None if sample_weight is None else [sample_weight]
         return self._learn([key], [y], c)

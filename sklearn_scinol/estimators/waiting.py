@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples
 
+from .._shards import Origins
 from ..blocks import runs_of
 from ..tables.frames import library_of
 from ..views import TableRows, dense_view_of
@@ -21,6 +22,7 @@ class Waiting(NamedTuple):
     X: Any  # as the last step takes them, or what its own last step takes
     inputs: tuple[tuple[str, Any], ...] = ()  # what steps that learn labels were given
     served: Any = None  # what was predicted when the rows came
+    origins: Origins = Origins()  # of the steps before the last, which encoded X
 
 
 def take_rows(X, rows):
@@ -28,7 +30,7 @@ def take_rows(X, rows):
     if isinstance(X, Waiting):
         inputs = tuple((name, take_rows(each, rows)) for name, each in X.inputs)
         served = None if X.served is None else X.served[rows]
-        return Waiting(take_rows(X.X, rows), inputs, served)
+        return Waiting(take_rows(X.X, rows), inputs, served, X.origins)
     if isinstance(X, np.ndarray) or sparse.issparse(X):
         return X[rows]
     is_slice, is_arrow = isinstance(rows, slice), library_of(X) == "pyarrow"
@@ -51,7 +53,7 @@ def join_rows(parts):
         if X.served is not None:
             served = Served.concatenate([part.served for part in parts])
         rows = join_rows([part.X for part in parts])
-        return Waiting(rows, tuple(inputs.items()), served)
+        return Waiting(rows, tuple(inputs.items()), served, X.origins)
     if sparse.issparse(X):
         joined = sparse.csr_array(sparse.vstack(parts, format="csr"))
         if isinstance(X, TableRows):
@@ -78,7 +80,8 @@ def pack_rows(X):
     """Return rows as plain data, of which :func:`unpack_rows` makes them again."""
     if isinstance(X, Waiting):
         inputs = [(name, pack_rows(each)) for name, each in X.inputs]
-        return {"waiting": pack_rows(X.X), "inputs": inputs, "served": X.served}
+        packed = {"waiting": pack_rows(X.X), "inputs": inputs, "served": X.served}
+        return packed | {"origins": sorted(X.origins)}
     if sparse.issparse(X):
         arrays = X.data, X.indices, X.indptr
         return {"csr": arrays, "shape": X.shape, "dense_view": dense_view_of(X)}
@@ -97,7 +100,8 @@ def unpack_rows(packed):
         return packed
     if "waiting" in packed:
         inputs = tuple((name, unpack_rows(each)) for name, each in packed["inputs"])
-        return Waiting(unpack_rows(packed["waiting"]), inputs, packed["served"])
+        rows = unpack_rows(packed["waiting"])
+        return Waiting(rows, inputs, packed["served"], Origins(packed["origins"]))
     if "arrow" in packed:
         arrow = import_module("pyarrow")
         table = arrow.ipc.open_stream(arrow.py_buffer(packed["arrow"])).read_all()
@@ -155,7 +159,7 @@ class LearnsLate:
         """Learn rows whose labels have come, one after the other."""
         ends = [0, len(y)] if self._predicts_each_row else range(len(y) + 1)
         for rows in starmap(slice, pairwise(ends)):
-            X, _, served = take_rows(waiting, rows)
+            X, _, served, _ = take_rows(waiting, rows)
             c = None if sample_weight is None else sample_weight[rows]
             self._partial_fit(X, y[rows], c, served=served)
 

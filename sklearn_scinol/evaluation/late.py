@@ -381,7 +381,7 @@ def _copied(X):
     if not isinstance(X, waiting.Waiting):
         return deepcopy(X)
     inputs = tuple((name, deepcopy(each)) for name, each in X.inputs)
-    return waiting.Waiting(_copied(X.X), inputs, X.served)
+    return X._replace(X=_copied(X.X), inputs=inputs)
 
 
 def _as_sliceable(X):

@@ -21,7 +21,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.estimators.row_by_row import row_of
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import TableEncoder
+from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
 
 def data(n=60, d=4):
@@ -302,3 +302,27 @@ def test_threads():
     assert not errors
     assert model.n_samples_seen_ == 20 + sum(n_learned)
     assert sum(n_learned) + late.n_dropped + len(late) == 380
+
+
+@pytest.mark.parametrize("scaler", [OnlineScaler(), StandardScaler()])
+def test_rows_that_wait_while_the_pipeline_is_fitted_anew(scaler):
+    """Their encoding is not that of the new steps: nothing is learned of them."""
+    X, y = np.random.default_rng(0).normal(size=(30, 3)), np.arange(30) % 2
+    pipeline = make_online_pipeline(scaler, ScInOLClassifier())
+    pipeline.partial_fit(X[:10], y[:10], classes=[0, 1])
+    late = pipeline.row_by_row().with_late_labels()
+    late.predict_one(X[10], "one")
+    late.predict_many(X[11:13], ["two", "three"])
+    late = pickle.loads(pickle.dumps(late))
+    pipeline = late.rows.estimator
+    late.learn_one("two", 1)
+    n_learned = pipeline.fit(100.0 * X, y)[-1].n_samples_seen_
+    for learn, *row in (late.learn_one, "one", 1), (late.learn_many, ["three"], [1]):
+        with pytest.raises(ValueError, match="before this pipeline was fitted anew"):
+            learn(*row)
+    assert (pipeline[-1].n_samples_seen_, [*late]) == (n_learned, ["one", "three"])
+    assert repr(late) == (
+        "LateLabels(OnlinePipeline, waiting=2, max_waiting=10000, n_dropped=0)"
+    )
+    late.keep_one(X[10], "one").learn_one("one", 1)
+    assert pipeline[-1].n_samples_seen_ == n_learned + 1
