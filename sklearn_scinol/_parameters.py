@@ -1,7 +1,7 @@
 """Parameters that `set_params` changes after the first rows."""
 
 from collections import ChainMap
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from numbers import Real
 from typing import Any, Self
 
@@ -18,14 +18,17 @@ SEQUENCES = list, tuple, np.ndarray
 class FixedParameters:
     """Base of estimators whose parameters count when they begin to learn.
 
-    `set_params` may change them at any time, for the next `fit`. Until then, rows are
-    predicted by the former values, and `partial_fit` raises an error.
+    `set_params` or assignment may change them at any time, for the next `fit`. Until
+    then, rows are predicted by the former values, and `partial_fit` raises an error.
     """
 
     #: Parameters that each call reads, or only `fit`: they may change at any time.
     _changeable: frozenset[str] = frozenset()
 
-    #: Values that all others had when the estimator began, if some have changed since.
+    #: Names of the others.
+    _fixed: frozenset[str] = frozenset()
+
+    #: Values that these had when the estimator began, if some have changed since.
     #: The first one has.
     _learned_with: dict[str, Any] | None = None
 
@@ -37,11 +40,18 @@ class FixedParameters:
         super().__init_subclass__(**kwargs)
         of_classes = [vars(kind).get("_lacking", {}) for kind in cls.__mro__]
         cls._lacking = dict(ChainMap(*of_classes))
+        names = cls._get_param_names()  # type: ignore[attr-defined]
+        cls._fixed = frozenset(names) - cls._changeable
 
     def __getattr__(self, name: str) -> Any:
         if name in self._lacking:
             return self._lacking[name]
         return object.__getattribute__(self, name)  # raises AttributeError
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        is_noted = name in self._fixed
+        with self._noting_changes([name]) if is_noted else nullcontext():
+            super().__setattr__(name, value)
 
     @described_as(BaseEstimator.set_params)
     def set_params(self, **params: Any) -> Self:

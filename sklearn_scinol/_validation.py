@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import numpy as np
@@ -50,8 +50,13 @@ def last_step(model):
 
 
 def check_has_values(**arrays):
-    """Refuse masked values and lazy frames, given by the names of parameters."""
+    """Refuse masked values, lazy frames and iterators, by the names of parameters."""
     for name, array in arrays.items():
+        if isinstance(array, Iterator):
+            raise TypeError(
+                f"{name} is an iterator of type {type(array).__name__}, expected an "
+                f"array, or a list of rows: pass list({name})."
+            )
         if type(array).__name__ == "LazyFrame":  # of polars
             raise TypeError(
                 f"{name} is a LazyFrame, which has no values yet: pass "
@@ -173,7 +178,7 @@ def _with_advice(message, X):
         )
     for begin, kind, reason in (
         (NOT_A_NUMBER, "text", NOT_A_NUMBER),
-        (NOT_DATES, "dates", "expected numbers, got dtype datetime64"),
+        (NOT_DATES, "dates", "expected numbers, got dates"),
     ):
         if re.match(begin, message) and (names := _columns_refused(X, reason)):
             return (

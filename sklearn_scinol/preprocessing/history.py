@@ -299,9 +299,8 @@ class OnlineHistory(TableReader):
         else:
             values = [*map(_name, self.values)]
         known = {*frame.names}
-        parts = () if time is None else DATE_PARTS
         for what, names in (
-            ("keys", [name for key in keys for name in key if name not in parts]),
+            ("keys", [name for key in keys for name in key if name not in DATE_PARTS]),
             ("values", values),
         ):
             if unknown := [name for name in names if name not in known]:
@@ -342,7 +341,7 @@ class OnlineHistory(TableReader):
         parts = [name for name in names if not self._is_column(name)]
         if parts and kind != "date":
             raise ValueError(
-                f"keys has {parts[0]!r}, which needs a time column of dates."
+                f"keys has {parts[0]!r}, which needs a time column of dates, as `time`."
             )
         return kind
 

@@ -86,7 +86,9 @@ def _converted(column, kind):
     if kind == "number" and values.dtype.kind == "b":
         values = values.astype(np.float64)
     if values.dtype != dtype:
-        raise ValueError(f"expected {kind}s, got dtype {values.dtype}.")
+        found = next((k for k, (_, d) in _READERS.items() if d == values.dtype), None)
+        found = f"{found}s" if found else f"dtype {values.dtype}"
+        raise ValueError(f"expected {kind}s, got {found}.")
     return np.where(column.is_missing, np.array(None, dtype), values)
 
 

@@ -390,7 +390,7 @@ BAD_ROWS = {
     "object": (GOOD | {"city": object()}, 1, None, "Column 'city' cannot be read"),
     "list": (GOOD | {"noise": [1]}, 1, None, "Column 'noise' cannot be read"),
     "flag": (GOOD | {"flag": 2}, 1, None, "2.0 is neither 0 nor 1"),
-    "date": (GOOD | {"when": 3.0}, 1, None, "expected dates, got dtype float64"),
+    "date": (GOOD | {"when": 3.0}, 1, None, "expected dates, got numbers"),
     "no name": (GOOD | {1: 2}, 1, None, "Feature names are only supported"),
     "array": (np.ones(3), 1, None, "The feature names should match|3 features"),
     "frame": (

@@ -584,7 +584,7 @@ GOOD = [{"a": 1.0, "b": "x", "c": True}, {"a": 2.0, "b": "y", "c": False}]
         ([{"a": 10**400}], "'a'.*too large"),
         (
             [{"a": dt.date(2020, 1, 1)}],
-            "'a' is of kind 'number': expected numbers, got dtype date",
+            "'a' is of kind 'number': expected numbers, got date",
         ),
         ([{"b": ["x"]}], "'b' cannot be read: values of type list"),
         ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is not one of"),

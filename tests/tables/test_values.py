@@ -261,6 +261,12 @@ def test_messages_name_the_column_and_a_remedy_that_works():
 
 
 @pytest.mark.parametrize("learner", [TableEncoder(), ScInOLClassifier()])
+def test_iterators(learner):
+    with pytest.raises(TypeError, match=r"X is an iterator.*: pass list\(X\)"):
+        learner.fit(([x] for x in (1.0, 2.0)), [0, 1])
+
+
+@pytest.mark.parametrize("learner", [TableEncoder(), ScInOLClassifier()])
 def test_lazy_frames(learner):
     polars = pytest.importorskip("polars", reason="polars is not installed")
     X = polars.DataFrame({"x": [1.0, 2.0]})
