@@ -30,6 +30,9 @@ from ..estimators.row_by_row import chunk_of, row_of
 from ..estimators.waiting import join_rows, runs, take_rows
 from ..views import TableRows
 
+# Maximum number of sparse columns of a frame of pandas, which takes seconds to make.
+MAX_FRAME_COLUMNS = 2**15
+
 
 class StreamTransformer(
     SharedByThreads,
@@ -243,12 +246,18 @@ class StreamTransformer(
         library = _get_output_config("transform", self)["dense"]
         if library == "default" or not sparse.issparse(Z):
             return Z
-        if library != "pandas" or isinstance(Z, TableRows):
+        n_columns, has_views = Z.shape[1], isinstance(Z, TableRows)
+        if library != "pandas" or has_views or n_columns > MAX_FRAME_COLUMNS:
             remedies = "use set_output(transform='default')"
             if hasattr(self, "sparse_output"):
                 remedies += ", or sparse_output=False for dense rows"
             what = "sparse rows"
-            if library == "pandas":
+            if library == "pandas" and not has_views:
+                what = f"{n_columns:,} columns without taking long"
+                remedies += (
+                    ", or a smaller n_hashed" if hasattr(self, "n_hashed") else ""
+                )
+            elif library == "pandas":
                 what = "both the sparse and the dense rows of a table with y"
                 remedies += " or True for sparse ones"
             raise ValueError(f"Frames of {library} cannot hold {what}: {remedies}.")

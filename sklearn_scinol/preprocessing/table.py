@@ -66,8 +66,8 @@ class TableEncoder(TableTransformer):
         Whether rows are sparse, or the dense view. "auto": sparse, with the dense view
         as an attribute `dense_view` if targets are learned: by methods that get `y`,
         and in an :class:`~sklearn_scinol.pipeline.OnlinePipeline` before a mixture.
-        ``set_output(transform="pandas")`` gives frames with sparse columns, which take
-        long to make unless `n_hashed` is small; with False of the dense view.
+        ``set_output(transform="pandas")`` gives frames of up to 32,768 sparse columns,
+        for which `n_hashed` must be small; with False of the dense view.
 
     Attributes
     ----------

@@ -202,6 +202,8 @@ def test_frames_of_encoded_tables():
     with pytest.raises(ValueError, match="dense rows or True for sparse ones"):
         encoder.fit_transform(table, [0, 1] * 5, classes=[0, 1])
     assert pickle.dumps(encoder) == before
+    with pytest.raises(ValueError, match=r"26\d,\d+ columns.*, or a smaller n_hashed"):
+        clone(encoder).set_params(n_hashed=2**18).fit_transform(table)
     sparse = clone(encoder).set_params(sparse_output=True)
     again = sparse.fit(table, [0, 1] * 5).transform(table)
     assert again.equals(Z)
