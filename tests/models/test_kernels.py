@@ -3,7 +3,8 @@
 import copy
 import math
 import pickle
-from functools import lru_cache, partial
+from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -20,20 +21,16 @@ from sklearn.svm import SVC
 from support.comparators import CombinedRows
 from support.comparisons import assert_close, assert_identical, learned
 from support.naive_kernels import KERNELS, KernelModel
-from support.registry import CASES, ENGINES, REPRESENTATIVES, Case, thinned
+from support.registry import CASES, REPRESENTATIVES, Case, thinned
 from support.sums import linear
 
 from sklearn_scinol import DFEGClassifier, DFEGRegressor
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.models import kernel as kernel_model
 
-WITH_KERNELS = {"dfeg", "kernel_gd"}
-
 
 def with_kernels(cases):
-    return pytest.mark.parametrize(
-        "case", [case for case in cases if case.algorithm in WITH_KERNELS], ids=str
-    )
+    return [case for case in cases if case.algorithm in ("dfeg", "kernel_gd")]
 
 
 # Each estimator; one output and three, of which each has its own norm; averaged or not.
@@ -45,9 +42,6 @@ EACH_KIND = [
     Case(BaselineRegressor, "absolute_error", "kernel_gd", 3),
 ]
 representatives = thinned(EACH_KIND)
-REGRESSION = Case(DFEGRegressor, "absolute_error", "dfeg")
-#: Kernels that scikit-learn does not compute from sparse rows, and no kernel at all.
-DENSE_ONLY = {"additive_chi2", "chi2", "linear"}
 
 estimators = pytest.mark.parametrize("estimator", [DFEGClassifier, DFEGRegressor])
 
@@ -58,8 +52,8 @@ def multiquadric(a, b):
     return 1.0 / math.sqrt(1.0 + sum((a_i - b_i) ** 2 for a_i, b_i in pairs))
 
 
-def inner(a, b):
-    return a @ b
+def gram(X, Y=None):
+    return pairwise_kernels(X, Y, metric="rbf", gamma=0.5)
 
 
 def stream(case, n_samples=30, n_features=3, seed=0):
@@ -96,9 +90,7 @@ def assert_close_models(actual, expected, tolerance):
     if actual.kernel == "precomputed":
         return
     vectors = (
-        model.support_vectors_.toarray()
-        if sparse.issparse(model.support_vectors_)
-        else model.support_vectors_
+        sparse.csr_array(model.support_vectors_).toarray()
         for model in (actual, expected)
     )
     assert_array_equal(*vectors)
@@ -107,15 +99,6 @@ def assert_close_models(actual, expected, tolerance):
 
 
 # The plain reference.
-
-
-#: Parameters of the estimators; the plain kernels take the same.
-PARAMETERS = {
-    "rbf": {"gamma": 0.5},
-    "poly": {"gamma": 0.3, "degree": 2, "coef0": 0.5},
-    "laplacian": {"gamma": 0.4},
-    "cosine": {},
-}
 
 
 class Kernel(NamedTuple):
@@ -130,15 +113,24 @@ class Kernel(NamedTuple):
 
     def rows(self, X, of_stream):
         """Rows as the estimator takes them."""
-        if self.name != "precomputed":
-            return X
-        return pairwise_kernels(X, of_stream, metric="rbf", gamma=0.5)
+        return gram(X, of_stream) if self.name == "precomputed" else X
 
 
 REFERENCE_KERNELS = [
     Kernel(name, {"kernel": name, **parameters}, partial(KERNELS[name], **parameters))
-    for name, parameters in PARAMETERS.items()
+    for name, parameters in {
+        "rbf": {"gamma": 0.5},
+        "poly": {"gamma": 0.3, "degree": 2, "coef0": 0.5},
+        "laplacian": {"gamma": 0.4},
+        "cosine": {},
+    }.items()
 ]
+
+
+RBF = REFERENCE_KERNELS[0]
+
+
+PRECOMPUTED = Kernel("precomputed", {"kernel": "precomputed"}, RBF.plain)
 REFERENCE_KERNELS += [
     Kernel("callable", {"kernel": multiquadric}, multiquadric),
     Kernel(
@@ -146,17 +138,6 @@ REFERENCE_KERNELS += [
     ),
 ]
 RBF, PRECOMPUTED = REFERENCE_KERNELS[0], REFERENCE_KERNELS[-1]
-rbf_with_every_loss = pytest.mark.parametrize(
-    ("case", "kernel"),
-    [(case, RBF) for case in CASES if case.algorithm in WITH_KERNELS]
-    + [
-        (case, kernel)
-        for case in REPRESENTATIVES
-        for kernel in REFERENCE_KERNELS[1:]
-        if case.algorithm in WITH_KERNELS
-    ],
-    ids=str,
-)
 
 
 def other_parameters(case, other):
@@ -175,40 +156,32 @@ def reference(case, kernel, **parameters):
     return KernelModel(case.algorithm, loss, kernel.plain, case.n_outputs, **parameters)
 
 
-def learn(case, model, X, y, sample_weight, order=None):
-    """Predictions of the reference, each before its row was learned."""
-    predictions = []
-    plain_targets = case.reference_targets(y)
-    for number in range(len(y)) if order is None else order:
-        x, c = X[number].tolist(), float(sample_weight[number])
-        predictions.append(model.decision_function(x, c or None))
-        if c > 0.0:
-            model.learn(int(number), x, plain_targets[number], c)
-    return predictions
-
-
-def of_new_rows(model, X, kernel):
-    """Of a precomputed kernel nobody knows the norms of new rows."""
-    square = 0.0 if kernel.name == "precomputed" else None
-    return [model.decision_function(x, square=square) for x in X.tolist()]
-
-
-class Expected(NamedTuple):
-    """A plain model that has learned, and what it said."""
-
-    model: KernelModel
-    charged: list
-    of_new_rows: list
-
-
-@lru_cache(maxsize=1)
-def expected_of(case, name, other):
-    """Slow: the engines that are compared with it come in turn."""
-    (kernel,) = [kernel for kernel in REFERENCE_KERNELS if kernel.name == name]
-    X, y = stream(case)
-    model = reference(case, kernel, **other_parameters(case, other))
-    charged = learn(case, model, X, y, weights(len(y)) if other else np.ones(len(y)))
-    return Expected(model, charged, of_new_rows(model, new_rows(case), kernel))
+def assert_agrees(case, kernel, estimator, model, rows, tolerance, orders=(None,)):
+    """Let a model learn what an estimator has learned, or both; compare them."""
+    X, y, c = rows
+    charged = None
+    if not hasattr(estimator, "n_features_in_"):
+        given = kernel.rows(X, X), y
+        charged = case.charged(estimator, *given, sample_weight=c)
+    targets, expected = case.reference_targets(y), []
+    for order in orders:
+        for r in map(int, range(len(y)) if order is None else order):
+            expected.append(model.decision_function(X[r], c[r] or None))
+            if c[r] > 0.0:
+                model.learn(r, X[r], targets[r], c[r])
+    if charged is not None:
+        assert_close(charged, expected, tolerance)
+    assert_array_equal(estimator.support_, model.support)
+    expected = np.column_stack([model.dual_coef, model.intercept])
+    assert_close(coefficients(estimator), expected, tolerance)
+    assert_close(estimator.cumulative_loss_, model.cumulative_loss, tolerance)
+    assert estimator.n_samples_seen_ == len(model.squares)
+    # Of a precomputed kernel nobody knows the norms of new rows.
+    square = 0.0 if kernel is PRECOMPUTED else None
+    new = new_rows(case)
+    expected = [model.decision_function(x, square=square) for x in new]
+    decision = case.decision(estimator, kernel.rows(new, X))
+    assert_close(decision, expected, tolerance)
 
 
 def new_rows(case):
@@ -217,45 +190,31 @@ def new_rows(case):
     return X * np.array([[1.0], [3.0]] * 4)
 
 
-def comparators(case, n_support, fit_intercept):
-    rng = np.random.default_rng(3)
-    for size in 0.0, 1e-6, 1.0, 1e3:
-        coef = size * rng.normal(size=(case.n_outputs, n_support))
-        yield coef, size * rng.normal(size=case.n_outputs) * fit_intercept
-
-
-def assert_same_model(estimator, model, tolerance):
-    assert_array_equal(estimator.support_, model.support)
-    assert_close(
-        coefficients(estimator),
-        np.column_stack([model.dual_coef, model.intercept]),
-        tolerance,
-    )
-    assert_close(estimator.cumulative_loss_, model.cumulative_loss, tolerance)
-    assert estimator.n_samples_seen_ == len(model.squares)
-
-
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 @pytest.mark.parametrize("other", [False, True], ids=["defaults", "other-parameters"])
-@rbf_with_every_loss
+@pytest.mark.parametrize(
+    ("case", "kernel"),
+    [
+        *product(with_kernels(CASES), [RBF]),
+        *product(with_kernels(REPRESENTATIVES), REFERENCE_KERNELS[1:]),
+    ],
+    ids=str,
+)
 def test_learning(case, kernel, other, engine):
     X, y = stream(case)
-    model, charged, expected_of_new_rows = expected_of(case, kernel.name, other)
-    parameters = other_parameters(case, other)
+    parameters = {"fit_intercept": False} if other else {}
+    if other and case.algorithm == "dfeg":
+        parameters |= {"delta": 0.1, "a": 1.1}
     estimator = make(case, **kernel.parameters, **parameters)
-    c = weights(len(y)) if other else None
-    actual = case.charged(estimator, kernel.rows(X, X), y, sample_weight=c)
-    assert_close(actual, charged, 1e-10)
-    assert_same_model(estimator, model, 1e-10)
-    decision = case.decision(estimator, kernel.rows(new_rows(case), X))
-    assert_close(decision, expected_of_new_rows, 1e-10)
+    model = reference(case, kernel, **parameters)
+    rows = X, y, weights(len(y)) if other else np.ones(len(y))
+    assert_agrees(case, kernel, estimator, model, rows, 1e-10)
     vectors = kernel.rows(X[model.support], X[model.support])
-    for coef, intercept in comparators(case, len(model.support), not other):
-        assert_close(
-            estimator.regret_bound(coef, intercept, vectors=vectors),
-            model.regret_bound(coef.tolist(), intercept.tolist()),
-            1e-10,
-        )
+    rng = np.random.default_rng(3)
+    for size in 0.0, 1e-6, 1.0, 1e3:
+        coef = size * rng.normal(size=(case.n_outputs, len(model.support)))
+        comparator = coef, size * rng.normal(size=case.n_outputs) * (not other)
+        bound = estimator.regret_bound(*comparator, vectors=vectors)
+        assert_close(bound, model.regret_bound(*comparator), 1e-10)
 
 
 @pytest.mark.parametrize(
@@ -263,25 +222,21 @@ def test_learning(case, kernel, other, engine):
 )
 @representatives
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_epochs(case, kernel, max_support, shuffle, engine):
+def test_epochs(case, kernel, max_support, shuffle, engine, monkeypatch):
     """A row that comes again has its coefficient changed; it is not stored twice."""
+    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(kernel_model, "DIAGONAL_ROWS", 3)
     X, y = stream(case, 15)
     c = weights(len(y))
     parameters = {**kernel.parameters, "max_support": max_support, "shuffle": shuffle}
     estimator = make(case, **parameters, max_iter=3, tol=None, random_state=0)
     estimator.fit(kernel.rows(X, X), y, sample_weight=c)
-
     model = reference(case, kernel, max_support=max_support or math.inf)
-    random_state = np.random.RandomState(0)
-    for _ in range(3):
-        order = random_state.permutation(len(y)) if shuffle else None
-        learn(case, model, X, y, c, order)
+    permutation = np.random.RandomState(0).permutation
+    orders = [permutation(len(y)) if shuffle else None for _ in range(3)]
     tolerance = 1e-8 if max_support else 1e-10
-    assert_same_model(estimator, model, tolerance)
+    assert_agrees(case, kernel, estimator, model, (X, y, c), tolerance, orders)
     assert len(set(estimator.support_)) == len(estimator.support_) <= len(y)
-    decision = case.decision(estimator, kernel.rows(new_rows(case), X))
-    expected = of_new_rows(model, new_rows(case), kernel)
-    assert_close(decision, expected, tolerance)
 
 
 # A linear kernel.
@@ -290,32 +245,15 @@ def test_epochs(case, kernel, max_support, shuffle, engine):
 LINEAR = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 0.0}
 
 
-def assert_linear_model(case, estimator, linear, X, tolerance):
-    coef = np.reshape(linear.coef_, (case.n_outputs, -1))
-    dual_coef, vectors = estimator.dual_coef_, estimator.support_vectors_
-    assert_close(dual_coef @ vectors, coef, tolerance)
-    assert_close(estimator.intercept_, linear.intercept_, tolerance)
-    assert_close(estimator.cumulative_loss_, linear.cumulative_loss_, tolerance)
-    assert_close(case.decision(estimator, X), case.decision(linear, X), tolerance)
-    u, b = np.arange(1.0, coef.size + 1).reshape(coef.shape), np.ones(case.n_outputs)
-    assert_close(
-        estimator.regret_bound(u, b, vectors=np.eye(coef.shape[1])),
-        linear.regret_bound(u, b),
-        tolerance,
-    )
-
-
 @pytest.mark.cases(3)
 @representatives
 @pytest.mark.parametrize(
     ("n_samples", "parameters"),
     [
-        (300, LINEAR),
         (800, {**LINEAR, "max_support": 10}),
-        (100, {"kernel": inner}),
-        (250, {"kernel": inner, "max_support": 10}),
+        (100, {"kernel": lambda a, b: a @ b}),
     ],
-    ids=["poly", "poly-budget", "callable", "callable-budget"],
+    ids=["poly-budget", "callable"],
 )
 def test_linear_kernel(case, n_samples, parameters, engine):
     """Also when projected to more rows than there are dimensions."""
@@ -324,8 +262,13 @@ def test_linear_kernel(case, n_samples, parameters, engine):
     estimator, linear = make(case, **parameters), case.make()
     charged = case.charged(linear, X, y, sample_weight=c)
     assert_close(case.charged(estimator, X, y, sample_weight=c), charged, 1e-8)
+    coef = estimator.dual_coef_ @ estimator.support_vectors_
+    assert_close(coef, np.reshape(linear.coef_, coef.shape), 1e-8)
     new, _ = stream(case, n_features=4, seed=1)
-    assert_linear_model(case, estimator, linear, new, 1e-8)
+    assert_close(case.decision(estimator, new), case.decision(linear, new), 1e-8)
+    u, b = np.arange(1.0, coef.size + 1).reshape(coef.shape), np.ones(case.n_outputs)
+    bound = estimator.regret_bound(u, b, vectors=np.eye(4))
+    assert_close(bound, linear.regret_bound(u, b), 1e-8)
 
 
 # Streams.
@@ -353,30 +296,6 @@ def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
     assert_close_models(parts, whole, 1e-12)
 
 
-@representatives
-@pytest.mark.parametrize("block_rows", [1, 7])
-def test_blocks_of_epochs(case, block_rows, engine, monkeypatch):
-    """Rows that come again are found wherever blocks begin."""
-    X, y = (part[:20] for part in stream(case))
-    whole = make(case, max_iter=2, tol=None, random_state=0, max_support=14)
-    parts = clone(whole)
-    whole.fit(X, y)
-    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", block_rows)
-    assert_close_models(parts.fit(X, y), whole, 1e-12)
-
-
-@representatives
-def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
-    X, y = stream(case)
-    estimator = make(case, kernel="poly", degree=2)
-    case.partial_fit(estimator, X, y)
-    new, _ = stream(case, 100, seed=1)
-    decision = case.decision(estimator, new)
-    monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(kernel_model, "DIAGONAL_ROWS", 3)
-    assert_close(case.decision(estimator, new), decision, 1e-12)
-
-
 # What is stored.
 
 
@@ -384,8 +303,7 @@ def test_new_rows_do_not_depend_on_each_other(case, engine, monkeypatch):
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_attributes_are_copies(case, container, engine):
     X, y = stream(case)
-    estimator = make(case)
-    case.partial_fit(estimator, container(X), y)
+    estimator = case.partial_fit(make(case), container(X), y)
     before = pickle.dumps(estimator)
     for name in "support_", "support_vectors_", "dual_coef_", "intercept_":
         attribute = getattr(estimator, name)
@@ -406,15 +324,9 @@ def test_projection(case, max_support, duplicates, engine):
     X, y = stream(case)
     if duplicates:  # of which the matrix of kernels is singular
         X[:12] = np.repeat(X[:4], 3, axis=0)
-    c = weights(len(y))
     estimator = make(case, max_support=max_support)
     model = reference(case, RBF, max_support=max_support)
-    expected = learn(case, model, X, y, c)
-    charged = case.charged(estimator, X, y, sample_weight=c)
-    assert_close(charged, expected, 1e-8)
-    assert_same_model(estimator, model, 1e-8)
-    new = new_rows(case)
-    assert_close(case.decision(estimator, new), of_new_rows(model, new, RBF), 1e-8)
+    assert_agrees(case, RBF, estimator, model, (X, y, weights(len(y))), 1e-8)
 
 
 @pytest.mark.cases(3)
@@ -449,16 +361,10 @@ def test_budget(case, container, engine):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @representatives
 def test_degenerate_kernels(case, parameters, fit_intercept, engine):
-    X, y = stream(case)
     for max_support in None, 1, 4:
         estimator = make(case, fit_intercept=fit_intercept, **parameters)
         estimator.set_params(max_support=max_support)
-        charged = case.charged(estimator, X, y)
-        assert np.isfinite(charged).all()
-        assert np.isfinite(case.decision(estimator, X)).all()
-        assert np.isfinite(estimator.dual_coef_).all()
-        coef = np.ones((case.n_outputs, len(X)))
-        assert np.isfinite(estimator.regret_bound(coef, vectors=X))
+        assert_finite(case, estimator, *stream(case))
 
 
 # The regret bound.
@@ -466,7 +372,9 @@ def test_degenerate_kernels(case, parameters, fit_intercept, engine):
 
 @pytest.mark.cases(3)
 @pytest.mark.slow
-@with_kernels([case for case in REPRESENTATIVES if not case.average])
+@pytest.mark.parametrize(
+    "case", [c for c in with_kernels(REPRESENTATIVES) if not c.average], ids=str
+)
 @settings(max_examples=6, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_bound_holds(case, data):
@@ -475,6 +383,7 @@ def test_bound_holds(case, data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     X = rng.normal(size=(n, 2)) * 10.0 ** data.draw(st.integers(-3, 3))
     c = rng.choice(data.draw(st.sampled_from([[1.0], [0.0, 0.1, 1.0, 10.0]])), size=n)
+    c[0] = 1.0
     max_support = data.draw(st.sampled_from([None, 1, 3, 6]))
     estimator = make(
         case,
@@ -483,19 +392,19 @@ def test_bound_holds(case, data):
         max_support=max_support,
         degree=2,
     )
-    case.partial_fit(estimator, X[:1], case.targets(np.ones((1, case.n_outputs))))
     size = 10.0 ** data.draw(st.integers(-1, 2))
     against = data.draw(st.booleans())
-    decisions = [np.ones((1, case.n_outputs))]
-    for r in range(1, n):
-        if against:  # the prediction that comes
-            decision = case.decision(estimator, X[r : r + 1])
-            decisions.append(size * np.where(decision > 0, -1.0, 1.0) - decision)
-        else:
-            decisions.append(size * rng.standard_cauchy((1, case.n_outputs)))
-        y = case.targets(decisions[-1])
+    decisions = []
+    for r in range(n):
+        decision = size * rng.standard_cauchy((1, case.n_outputs))
+        if r == 0:
+            decision = np.ones((1, case.n_outputs))
+        elif against:  # the prediction that comes
+            said = case.decision(estimator, X[r : r + 1])
+            decision = size * np.where(said > 0, -1.0, 1.0) - said
+        decisions.append(decision)
+        y = case.targets(decision)
         case.partial_fit(estimator, X[r : r + 1], y, sample_weight=c[r : r + 1])
-    c[0] = 1.0
     y = case.targets(np.concatenate(decisions))
     in_span = max_support is not None and estimator.support_.size == max_support
     CombinedRows(case, estimator, X, y, c, in_span).check_hardest()
@@ -505,26 +414,17 @@ def test_bound_holds(case, data):
 def test_regret_bound_of_the_model(case, engine):
     """By default coefficients are those of the support vectors."""
     X, y = stream(case)
-    estimator = make(case)
-    case.partial_fit(estimator, X, y)
+    estimator = case.partial_fit(make(case), X, y)
     coef, intercept = estimator.dual_coef_, estimator.intercept_
     expected = estimator.regret_bound(coef, intercept, vectors=X[estimator.support_])
     assert estimator.regret_bound(coef, intercept) == expected
-    assert isinstance(expected, float)
     if case.n_outputs == 1:
         assert estimator.regret_bound(coef[0], intercept[0]) == expected
     assert estimator.regret_bound(2.0 * coef, intercept) > expected
     assert estimator.regret_bound(coef, 2.0 * intercept) > expected
-
-
-@representatives
-def test_regret_bound_while_nothing_is_stored(case, engine):
-    """Only 0 and intercepts can be compared with."""
-    X, y = stream(case)
-    estimator = make(case)
-    case.partial_fit(estimator, X, y, sample_weight=np.zeros(len(y)))
-    assert estimator.regret_bound(np.zeros((case.n_outputs, 1)), vectors=X[:1]) == 0.0
-    assert estimator.regret_bound(estimator.dual_coef_, estimator.intercept_) == 0.0
+    nothing = case.partial_fit(make(case), X, y, sample_weight=np.zeros(len(y)))
+    assert nothing.regret_bound(np.zeros((case.n_outputs, 1)), vectors=X[:1]) == 0.0
+    assert nothing.regret_bound(nothing.dual_coef_, nothing.intercept_) == 0.0
 
 
 def test_regret_bound_of_bad_comparators(engine):
@@ -538,34 +438,32 @@ def test_regret_bound_of_bad_comparators(engine):
     n, ones = made.support_.size, np.ones
     nan = np.full((3, n), np.nan)
     for arguments, vectors, words in [
-        ([ones((3, 2))], None, rf"coef.shape == \(3, 2\), expected \(3, {n}"),
-        ([ones(3)], X[:3], r"coef.shape == \(3,\), expected \(3, 3\)"),
-        ([ones((3, n)), ones(2)], None, r"intercept.shape == \(2,\), expected \(3,"),
+        ([ones((3, 2))], None, rf"coef.shape == .*, expected \(3, {n}"),
+        ([ones(3)], X[:3], "coef.shape"),
+        ([ones((3, n)), ones(2)], None, "intercept.shape"),
         ([ones((3, n)), 1.0], None, "intercept must be 0"),
-        ([ones((3, 2))], ones((2, 3)), r"vectors\.shape == \(2, 3\), expected \(2, 4"),
+        ([ones((3, 2))], ones((2, 3)), r"vectors\.shape == .* expected \(2, 4"),
         ([ones((3, 2))], nan[:2, :4], "Input contains NaN"),
         ([nan], None, "Input coef contains NaN"),
     ]:
         with pytest.raises(ValueError, match=words):
             made.regret_bound(*arguments, vectors=vectors)
-    with pytest.raises(ValueError, match="vectors must be None with kernel='linear'"):
+    with pytest.raises(ValueError, match="vectors must be None"):
         linear.regret_bound(ones((3, 4)), vectors=X)
 
 
 def test_regret_bound_of_a_precomputed_kernel(engine):
     X, y = load_iris(return_X_y=True)
-    K = pairwise_kernels(X, metric="rbf", gamma=0.5)
+    K = gram(X)
     made = DFEGClassifier(kernel="precomputed").partial_fit(K, y, classes=[0, 1, 2])
     rbf = DFEGClassifier(kernel="rbf", gamma=0.5).partial_fit(X, y, classes=[0, 1, 2])
     coef = np.random.default_rng(0).normal(size=(3, 5))
     assert made.regret_bound(coef, 1.0, vectors=K[:5, :5]) == pytest.approx(
         rbf.regret_bound(coef, 1.0, vectors=X[:5]), rel=1e-12
     )
-    with pytest.raises(ValueError, match="vectors must be given"):
-        made.regret_bound(made.dual_coef_)
-    for shape in (3, 5), (3, 1):
-        with pytest.raises(ValueError, match=r"vectors\.shape == .* expected \(3, 3\)"):
-            made.regret_bound(coef[:, :3], vectors=np.ones(shape))
+    for vectors in None, np.ones((3, 5)), np.ones((3, 1)):
+        with pytest.raises(ValueError, match="vectors"):
+            made.regret_bound(coef[:, :3], vectors=vectors)
 
 
 # Kernels.
@@ -599,26 +497,22 @@ def test_every_kernel(estimator, kernel, engine):
     X, y = X[::3], y[::3]
     parameters = {"gamma": 0.2, "degree": 2.5, "coef0": 0.5}
     K = pairwise_kernels(X, metric=kernel, filter_params=True, **parameters)
-    made = estimator(kernel=kernel, **parameters)
-    precomputed = estimator(kernel="precomputed")
-    for model, rows in (made, X), (precomputed, K):
+    models = [
+        (estimator(kernel="precomputed"), K),
+        (estimator(kernel=kernel, **parameters), X),
+    ]
+    if "chi2" not in kernel:  # of which scikit-learn has none of sparse rows
+        for index_dtype in np.int32, np.int64:
+            rows = sparse.csr_array(X)
+            rows.indices = rows.indices.astype(index_dtype)
+            rows.indptr = rows.indptr.astype(index_dtype)
+            models.append((estimator(kernel=kernel, **parameters), rows))
+    precomputed = models[0][0]
+    for model, rows in models:
         model.set_params(max_iter=2, tol=None, random_state=0).fit(rows, y)
         assert np.isfinite(model.predict(rows)).all()
-    assert_close(made.dual_coef_, precomputed.dual_coef_, 1e-9)
-    assert_close(made.cumulative_loss_, precomputed.cumulative_loss_, 1e-9)
-
-
-@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2"])
-@pytest.mark.parametrize("fitted", [False, True], ids=["fresh", "fitted"])
-def test_rows_that_a_kernel_does_not_take(kernel, fitted, engine):
-    X, y = load_iris(return_X_y=True)
-    made = DFEGRegressor(kernel=kernel)
-    if fitted:
-        made.partial_fit(X, y)
-    before = pickle.dumps(vars(made))
-    with pytest.raises(ValueError, match="X contains negative values"):
-        made.partial_fit(np.concatenate([X, -X]), np.concatenate([y, y]))
-    assert pickle.dumps(vars(made)) == before
+        assert_close(model.dual_coef_, precomputed.dual_coef_, 1e-9)
+        assert_close(model.cumulative_loss_, precomputed.cumulative_loss_, 1e-9)
 
 
 def test_parameters_of_a_callable(engine):
@@ -640,7 +534,8 @@ def test_parameters_of_a_callable(engine):
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_dense_and_sparse(case, max_support, kernel, engine):
     """Rows are stored as the first were, and others may follow."""
-    X, y = sparse_stream(case)
+    X, y = stream(case)
+    X[np.random.default_rng(2).random(X.shape) < 0.4] = 0.0
     expected = make(case, kernel=kernel, max_support=max_support)
     charged = case.charged(expected, X, y)
     half = len(y) // 2
@@ -660,42 +555,7 @@ def test_dense_and_sparse(case, max_support, kernel, engine):
             assert_close(decision, case.decision(expected, X), 1e-12)
 
 
-@pytest.mark.parametrize("index_dtype", [np.int32, np.int64])
-@pytest.mark.parametrize("kernel", sorted(set(PAIRWISE_KERNEL_FUNCTIONS) - DENSE_ONLY))
-def test_every_kernel_of_sparse_rows(kernel, index_dtype, engine):
-    X, y = sparse_stream(REGRESSION)
-    rows = sparse.csr_array(X)
-    rows.indices = rows.indices.astype(index_dtype)
-    rows.indptr = rows.indptr.astype(index_dtype)
-    expected, made = (DFEGRegressor(kernel=kernel, gamma=0.2) for _ in range(2))
-    assert_close(
-        REGRESSION.charged(made, rows, y), REGRESSION.charged(expected, X, y), 1e-12
-    )
-    assert_close(made.predict(rows), expected.predict(X), 1e-12)
-
-
-def sparse_stream(case):
-    X, y = stream(case)
-    X[np.random.default_rng(2).random(X.shape) < 0.4] = 0.0
-    return X, y
-
-
 # Copies, and what happens when learning fails.
-
-
-class Fragile:
-    """A Gaussian kernel that fails after so many calls."""
-
-    def __init__(self, failure):
-        self.calls_left, self.failure = math.inf, failure
-
-    def __call__(self, a, b):
-        self.calls_left -= 1
-        if self.calls_left < 0:
-            if isinstance(self.failure, float):
-                return self.failure
-            raise self.failure
-        return np.exp(-0.5 * ((a - b) ** 2).sum())
 
 
 FAILURES = [RuntimeError("no kernel"), KeyboardInterrupt(), math.nan, math.inf]
@@ -709,39 +569,39 @@ def test_failing_kernels(case, failure, max_support, method, engine, monkeypatch
     """The model is as it was, however many blocks it had learned by then."""
     monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 5)
     X, y = stream(case, 40)
-    kernel = Fragile(failure)
+    calls_left = [math.inf]
+
+    def kernel(a, b):
+        calls_left[0] -= 1
+        if calls_left[0] >= 0:
+            return np.exp(-0.5 * ((a - b) ** 2).sum())
+        if isinstance(failure, float):
+            return failure
+        raise failure
+
+    def learn(model, X, y):
+        if method == "fit" and hasattr(model, "support_"):
+            return model.set_params(warm_start=True).fit(X, y)
+        return case.partial_fit(model, X, y)
+
     made = make(case, kernel=kernel, max_support=max_support, max_iter=1, tol=None)
+    fresh = clone(made)
     case.partial_fit(made, X[:10], y[:10])
     before, twin = copy.deepcopy(learned(made)), copy.deepcopy(made)
-    if method == "fit":
-        made.set_params(warm_start=True)
-
-    for calls in 0, 150:
-        kernel.calls_left = calls
-        error = ValueError if isinstance(failure, float) else type(failure)
+    error = ValueError if isinstance(failure, float) else type(failure)
+    for model, calls in (made, 0), (made, 150), (fresh, 100):
+        calls_left[0] = calls
         with pytest.raises(error):
-            if method == "fit":
-                made.fit(X[10:], y[10:])
-            else:
-                case.partial_fit(made, X[10:], y[10:])
-        kernel.calls_left = math.inf
+            learn(model, X[10:], y[10:])
+        calls_left[0] = math.inf
         assert_identical(learned(made), before)
     for model in made, twin:
         case.partial_fit(model, X[10:], y[10:])
     assert_identical(learned(made), learned(twin))
-
-    kernel.calls_left = 100
-    fresh = clone(made).set_params(kernel=kernel)
-    with pytest.raises(error):
-        case.partial_fit(fresh, X, y)
     assert vars(fresh) == fresh.get_params()
 
 
 # Precomputed kernels.
-
-
-def gram(X, Y=None):
-    return pairwise_kernels(X, Y, metric="rbf", gamma=0.5)
 
 
 @representatives
@@ -785,21 +645,51 @@ def test_precomputed_rows_are_predicted_as_charged(case, engine):
 def test_too_many_precomputed_rows(case, engine):
     X, y = stream(case)
     K = gram(X)
-    words = "Precomputed kernels need a column for each row of the stream. Input has "
+    words = "need a column for each row of the stream. Input has "
     made = make(case, kernel="precomputed")
     with pytest.raises(ValueError, match=f"{words}20 columns for 30 rows"):
         case.partial_fit(made, K[:, :20], y)
     assert vars(made) == made.get_params()
     case.partial_fit(made, K[:20], y[:20])
     before = made.dual_coef_
-    with pytest.raises(ValueError, match=f"{words}30 columns for 31 rows"):
-        case.partial_fit(made, K[:11], y[:11])
-    with pytest.raises(ValueError, match="X has 20 features"):
-        case.partial_fit(made, K[:10, :20], y[:10])
+    for rows, message in (K[:11], f"{words}30 .* 31 rows"), (K[:10, :20], "features"):
+        with pytest.raises(ValueError, match=message):
+            case.partial_fit(made, rows, y[: len(rows)])
     assert_array_equal(made.dual_coef_, before)
     expected = make(case, kernel="precomputed")
     case.partial_fit(made, K[20:], y[20:])
     assert_close_models(made, case.partial_fit(expected, K, y), 1e-10)
+
+
+# What cannot be used.
+
+REFUSED = [
+    *(
+        (estimator(kernel=kernel, center=True), "center must be False with a kernel")
+        for estimator in (DFEGClassifier, DFEGRegressor)
+        for kernel in ("rbf", "precomputed", multiquadric)
+    ),
+    (DFEGRegressor(kernel="precomputed", max_support=5), "max_support must be None"),
+    (BaselineClassifier("ogd", kernel="rbf"), "kernel must be 'linear' with algorithm"),
+    (BaselineRegressor("adaogd", kernel="rbf"), "kernel must be 'linear' with"),
+    (BaselineRegressor("kernel_gd", radius=1.0), "radius must be None"),
+    (DFEGRegressor(kernel="chi2"), "X contains negative values"),
+    (DFEGClassifier(kernel="additive_chi2"), "X contains negative values"),
+]
+
+
+@pytest.mark.cases(60)
+@pytest.mark.parametrize(("estimator", "words"), REFUSED, ids=str)
+def test_refused(estimator, words, engine):
+    with pytest.raises(ValueError, match=words):
+        estimator.fit(-np.eye(4), [0, 1, 0, 1])
+    assert vars(estimator) == estimator.get_params()
+
+
+def test_sparse_precomputed_rows_are_refused():
+    made = DFEGClassifier(kernel="precomputed")
+    with pytest.raises(ValueError, match="Sparse precomputed kernels"):
+        made.fit(sparse.csr_array(np.eye(4)), [0, 1, 0, 1])
 
 
 def test_tags():
@@ -810,75 +700,25 @@ def test_tags():
             assert tags.sparse == (kernel != "precomputed")
 
 
-# What cannot be used.
-
-
-ROWS, TARGETS = np.eye(4), np.array([0, 1, 0, 1])
-
-
-def assert_refused(estimator, X, words):
-    with pytest.raises(ValueError, match=words):
-        estimator.fit(X, TARGETS)
-    assert vars(estimator) == estimator.get_params()
-
-
-@estimators
-@pytest.mark.parametrize("kernel", ["rbf", "precomputed", multiquadric])
-def test_centring(estimator, kernel, engine):
-    words = "center must be False with a kernel other than 'linear'"
-    assert_refused(estimator(kernel=kernel, center=True), ROWS, words)
-    uncentred = estimator(kernel=kernel, center=False).partial_fit
-    automatic = estimator(kernel=kernel, center="auto").partial_fit
-    keywords = {"classes": [0, 1]} if estimator is DFEGClassifier else {}
-    assert_array_equal(
-        automatic(ROWS, TARGETS, **keywords).dual_coef_,
-        uncentred(ROWS, TARGETS, **keywords).dual_coef_,
-    )
-
-
-@estimators
-def test_unusable_combinations(estimator, engine):
-    words = "max_support must be None with kernel='precomputed'"
-    assert_refused(estimator(kernel="precomputed", max_support=5), ROWS, words)
-    words = "Sparse precomputed kernels are not supported."
-    made = estimator(kernel="precomputed")
-    assert_refused(made, sparse.csr_array(ROWS), words)
-
-
-@pytest.mark.parametrize("estimator", [BaselineClassifier, BaselineRegressor])
-@pytest.mark.parametrize("algorithm", ["ogd", "adaogd"])
-def test_algorithms_without_kernels(estimator, algorithm, engine):
-    words = f"kernel must be 'linear' with algorithm='{algorithm}': only 'kernel_gd'"
-    assert_refused(estimator(algorithm, kernel="rbf"), ROWS, words)
-    words = "radius must be None with algorithm='kernel_gd'"
-    assert_refused(estimator("kernel_gd", radius=1.0), ROWS, words)
-    assert_refused(estimator("kernel_gd", kernel="rbf", radius=1.0), ROWS, words)
-
-
-OF_KERNELS = ["support_", "support_vectors_", "dual_coef_", "gamma_"]
-
-
 @representatives
 def test_attributes(case, engine):
     X, y = stream(case)
     fresh, linear, rbf = make(case), case.make(), make(case)
+    precomputed = make(case, kernel="precomputed")
     for model in linear, rbf:
         case.partial_fit(model, X, y)
-    for name in OF_KERNELS:
+    for name in "support_", "support_vectors_", "dual_coef_", "gamma_":
         assert hasattr(rbf, name)
         with pytest.raises(NotFittedError, match="not fitted"):
             getattr(fresh, name)
-        words = f"{name} is not available with kernel='linear'"
-        with pytest.raises(AttributeError, match=words):
+        with pytest.raises(AttributeError, match="not available with kernel='linear'"):
             getattr(linear, name)
     assert hasattr(linear, "coef_")
     with pytest.raises(AttributeError, match="only available when using a linear"):
         _ = rbf.coef_
-    precomputed = make(case, kernel="precomputed")
     case.partial_fit(precomputed, gram(X), y)
     assert precomputed.support_vectors_.size == 0
-    with pytest.raises(AttributeError, match="gamma_"):  # it has no name
-        _ = precomputed.gamma_
+    assert not hasattr(precomputed, "gamma_")
 
 
 # Extremes.
@@ -888,30 +728,19 @@ def test_attributes(case, engine):
 @representatives
 @pytest.mark.parametrize("size", [1e95, 1e-100])
 @pytest.mark.parametrize(
-    "parameters",
-    [LINEAR, {"kernel": "poly", "degree": 3, "gamma": 1e-110, "coef0": 1.0}],
-    ids=["linear", "poly"],
+    "parameters", [LINEAR, {"kernel": "poly", "gamma": 1e-110, "coef0": 1.0}]
 )
 @pytest.mark.parametrize("max_support", [None, 12])
 def test_extreme_units(case, size, parameters, max_support, engine):
     X, y = stream(case)
-    X = size * X
-    if not case.classifies:
-        y = size * y
-    estimator = make(case, **parameters, max_support=max_support)
+    y = y if case.classifies else size * y
+    assert_finite(case, make(case, **parameters, max_support=max_support), size * X, y)
+
+
+def assert_finite(case, estimator, X, y):
     assert np.isfinite(case.charged(estimator, X, y)).all()
     assert np.isfinite(case.decision(estimator, X)).all()
     assert np.isfinite(coefficients(estimator)).all()
     assert np.isfinite(estimator.cumulative_loss_)
-
-
-@representatives
-@pytest.mark.parametrize("max_support", [None, 12])
-def test_kernels_beyond_the_range_of_numbers(case, max_support, engine):
-    X, y = stream(case)
-    made = make(case, kernel="poly", degree=5, max_support=max_support)
-    case.partial_fit(made, X[:15], y[:15])
-    before = copy.deepcopy(learned(made))
-    with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
-        case.partial_fit(made, 1e95 * X[15:], y[15:])
-    assert_identical(learned(made), before)
+    coef = np.ones((case.n_outputs, len(X)))
+    assert not np.isnan(estimator.regret_bound(coef, vectors=X))

@@ -1,8 +1,7 @@
-"""Slow reference of learning with kernels, in plain Python like those of `naive`.
+"""Slow reference of learning with kernels, like those of `naive`.
 
-A model is a list of stored rows and their coefficients; norms are double sums over the
-stored rows, and what depends on all trials is summed over all trials every time. The
-equations are those of
+Norms are double sums over the stored rows; what depends on all trials is summed over
+all trials every time. The equations are those of
 
 F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1,
 Section 5.
@@ -17,35 +16,13 @@ import numpy as np
 
 from support.naive import Weights
 
-__all__ = ["KERNELS", "KernelModel"]
-
-
-def rbf(a, b, gamma):
-    return math.exp(-gamma * sum((a_i - b_i) ** 2 for a_i, b_i in pairs(a, b)))
-
-
-def laplacian(a, b, gamma):
-    return math.exp(-gamma * sum(abs(a_i - b_i) for a_i, b_i in pairs(a, b)))
-
-
-def poly(a, b, gamma, degree, coef0):
-    return (gamma * inner(a, b) + coef0) ** degree
-
-
-def cosine(a, b):
-    return inner(a, b) / math.sqrt(inner(a, a)) / math.sqrt(inner(b, b))
-
-
-def inner(a, b):
-    return sum((a_i * b_i for a_i, b_i in pairs(a, b)), 0.0)
-
-
-def pairs(a, b):
-    return zip(a, b, strict=True)
-
-
 #: By the names that the estimators give them.
-KERNELS = {"rbf": rbf, "laplacian": laplacian, "poly": poly, "cosine": cosine}
+KERNELS = {
+    "rbf": lambda a, b, gamma: math.exp(-gamma * np.sum((a - b) ** 2)),
+    "laplacian": lambda a, b, gamma: math.exp(-gamma * np.sum(np.abs(a - b))),
+    "poly": lambda a, b, gamma, degree, coef0: (gamma * (a @ b) + coef0) ** degree,
+    "cosine": lambda a, b: a @ b / math.sqrt(a @ a) / math.sqrt(b @ b),
+}
 
 
 class DFEG:
@@ -85,10 +62,8 @@ class KernelGD:
         return self.eta / (2 * math.sqrt(len(squares)))
 
     def bound(self, u, squares, gradients):
-        steps = (
-            self.eta * g**2 * q / (4 * math.sqrt(t))
-            for t, (g, q) in enumerate(pairs(gradients, squares), start=1)
-        )
+        roots = np.sqrt(np.arange(1, len(squares) + 1))
+        steps = self.eta * np.square(gradients) * squares / (4 * roots)
         return math.sqrt(len(squares)) / self.eta * u**2 + math.fsum(steps)
 
 
@@ -117,61 +92,48 @@ class KernelModel:
         **parameters,
     ):
         self.algorithm = ALGORITHMS[algorithm](loss.lipschitz, **parameters)
-        self.loss = loss
-        self.kernel = kernel
-        self.n_outputs = n_outputs
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.max_support = max_support
-        self.support = []  # numbers of the stored rows
-        self.vectors = []
-        self.gram = []  # their kernels
-        self.coef = [[] for _ in range(n_outputs)]
-        self.sum_of_coef = [[] for _ in range(n_outputs)]  # at rest, as averaged
+        self.loss, self.kernel, self.fit_intercept = loss, kernel, fit_intercept
+        self.average, self.max_support = average, max_support
+        self.support, self.vectors = [], []  # numbers of stored rows, and these rows
+        self.gram = np.zeros((0, 0))  # their kernels
+        self.coef, self.sum_of_coef = np.zeros((2, n_outputs, 0))
         self.row_weights = Weights()
-        # One entry a trial.
-        self.squares = []
-        self.gradients = []
-        self.losses = []
+        self.squares, self.gradients, self.losses = [], [], []  # one entry a trial
 
     def learn(self, number, x, y, sample_weight=1.0):
-        """Learn from row `number` of positive weight; return what is charged for."""
+        """Learn from row `number` of positive weight."""
         c = self.row_weights.learned(sample_weight)
-        p = self.charged(x, c)
+        p = self.charged(x, c).tolist()
         gradients = self.loss.gradient(y, p)
         self.squares.append(c**2 * self.square(x))
         self.gradients.append(gradients)
         self.losses.append(c * self.loss.value(y, p))
         if any(gradients):
-            for place, share in self.places(number, x):
-                for coef, g in pairs(self.coef, gradients):
-                    coef[place] -= c * g * share
+            shares = self.shares(number, x)
+            self.coef -= c * np.outer(gradients, shares)
         if self.averages:
-            for total, coef in pairs(self.sum_of_coef, self.at_rest()):
-                total[:] = [a + b for a, b in pairs(total, coef)]
-        return p
+            self.sum_of_coef += self.at_rest()
 
-    def places(self, number, x):
-        """Return the coefficients that a row goes to, and their shares."""
-        if number in self.support:
-            return [(self.support.index(number), 1.0)]
-        if len(self.support) < self.max_support:
-            k = self.kernels(x)
-            for row, k_s in pairs(self.gram, k):
-                row.append(k_s)
-            self.gram.append([*k, self.k(x, x)])
+    def shares(self, number, x):
+        """Return the stored rows' shares in a row, which may be stored first."""
+        if number not in self.support and len(self.support) < self.max_support:
+            k = [*self.kernels(x), self.k(x, x)]
+            self.gram = np.pad(self.gram, (0, 1))
+            self.gram[-1] = self.gram[:, -1] = k
             self.support.append(number)
             self.vectors.append(x)
-            for coef in self.coef + self.sum_of_coef:
-                coef.append(0.0)
-            return [(len(self.support) - 1, 1.0)]
-        return list(enumerate(self.projection(x)))
+            self.coef, self.sum_of_coef = (
+                np.pad(each, ((0, 0), (0, 1))) for each in (self.coef, self.sum_of_coef)
+            )
+        if number in self.support:
+            return np.equal(self.support, number)
+        return self.projection(x)
 
     def k(self, a, b):
         return self.kernel(a, b) + self.fit_intercept
 
     def kernels(self, x):
-        return [self.k(x, x_s) for x_s in self.vectors]
+        return np.array([self.k(x, x_s) for x_s in self.vectors])
 
     def projection(self, x):
         """Coefficients of the nearest point in the span of the stored rows."""
@@ -185,17 +147,9 @@ class KernelModel:
 
     def weights(self, squares):
         """Coefficients of the weights, for each output."""
-        weights = []
-        for coef in self.coef:
-            norm = math.sqrt(
-                max(
-                    0.0,
-                    math.fsum(c * inner(coef, k) for c, k in pairs(coef, self.gram)),
-                )
-            )
-            factor = self.algorithm.factor(norm, squares) if norm else 0.0
-            weights.append([factor * c for c in coef])
-        return weights
+        norms = np.sqrt(np.maximum(np.sum(self.coef @ self.gram * self.coef, 1), 0.0))
+        factors = [self.algorithm.factor(u, squares) if u else 0.0 for u in norms]
+        return np.array(factors)[:, np.newaxis] * self.coef
 
     def at_rest(self):
         """Return weights without a row to predict."""
@@ -204,18 +158,13 @@ class KernelModel:
     def charged(self, x, c, square=None):
         """The prediction that the row is charged for, if it is the next."""
         square = self.square(x) if square is None else square
-        weights = self.weights([*self.squares, c**2 * square])
-        return self.combined(weights, x)
+        return self.weights([*self.squares, c**2 * square]) @ self.kernels(x)
 
     def decision_function(self, x, sample_weight=None, square=None):
         """The prediction of a row, for which another squared norm may be assumed."""
         if not self.averages:
             return self.charged(x, self.row_weights.predicted(sample_weight), square)
-        return self.combined(self.dual_coef, x)
-
-    def combined(self, weights, x):
-        k = self.kernels(x)
-        return [inner(w, k) for w in weights]
+        return self.dual_coef @ self.kernels(x)
 
     @property
     def averages(self):
@@ -225,12 +174,11 @@ class KernelModel:
     def dual_coef(self):
         if not self.averages:
             return self.at_rest()
-        n = len(self.squares) - self.average + 1
-        return [[c / n for c in total] for total in self.sum_of_coef]
+        return self.sum_of_coef / (len(self.squares) - self.average + 1)
 
     @property
     def intercept(self):
-        return [sum(coef) * self.fit_intercept for coef in self.dual_coef]
+        return self.dual_coef.sum(axis=1) * self.fit_intercept
 
     @property
     def cumulative_loss(self):
@@ -238,13 +186,10 @@ class KernelModel:
 
     def regret_bound(self, coef, intercept):
         """Against combinations of the stored rows, one an output."""
-        gram = [[k - self.fit_intercept for k in row] for row in self.gram]
-        total = 0.0
-        for k in range(self.n_outputs):
-            square = math.fsum(
-                c * inner(coef[k], row) for c, row in pairs(coef[k], gram)
-            )
-            u = math.hypot(math.sqrt(max(0.0, square)), intercept[k])
-            gradients = [g[k] for g in self.gradients]
-            total += self.algorithm.bound(u, self.squares, gradients)
-        return self.row_weights.unit * total
+        squares = np.sum(coef @ (self.gram - self.fit_intercept) * coef, axis=1)
+        norms = np.hypot(np.sqrt(np.maximum(squares, 0.0)), intercept)
+        gradients = np.reshape(self.gradients, (-1, len(norms))).T
+        bounds = map(
+            self.algorithm.bound, norms, [self.squares] * len(norms), gradients
+        )
+        return self.row_weights.unit * sum(bounds)
