@@ -3,6 +3,8 @@
 That their formulas fit together is checked by `check_loss`, see `test_checks.py`.
 """
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -46,28 +48,24 @@ def test_every_loss_is_tested():
     ("loss", "y", "p", "value", "gradient"),
     [
         (Logistic(), 1.0, 0.0, np.log(2.0), -0.5),
-        (Logistic(), -1.0, 0.0, np.log(2.0), 0.5),
         (Logistic(), 1.0, np.log(3.0), np.log(4.0 / 3.0), -0.25),
         (Logistic(), -1.0, np.log(3.0), np.log(4.0), 0.75),
         (Logistic(), 1.0, -800.0, 800.0, -1.0),
         (Logistic(), 1.0, 800.0, 0.0, 0.0),
         (Hinge(), 1.0, 1.0, 0.0, -1.0),  # at the kink, as SGDClassifier
         (Hinge(), -1.0, -1.0, 0.0, 1.0),
-        (Hinge(), 1.0, 0.25, 0.75, -1.0),
         (Hinge(), -1.0, 0.25, 1.25, 1.0),
         (Hinge(), 1.0, 1.5, 0.0, 0.0),
         (SquaredHinge(), 1.0, 0.25, 0.28125, -0.75),
         (SquaredHinge(), -1.0, 1.0, 2.0, 2.0),
         (SquaredHinge(), 1.0, 1.5, 0.0, 0.0),
         (SquaredError(), 1.0, 3.5, 3.125, 2.5),
-        (SquaredError(), 1.0, -1.0, 2.0, -2.0),
         (AbsoluteError(), 1.0, 3.5, 2.5, 1.0),
         (AbsoluteError(), 1.0, -1.0, 2.0, -1.0),
         (AbsoluteError(), 1.0, 1.0, 0.0, 0.0),
         (Huber(0.5), 1.0, 1.25, 0.03125, 0.25),
         (Huber(0.5), 1.0, 3.0, 0.875, 0.5),
         (Huber(0.5), 1.0, -1.0, 0.875, -0.5),
-        (Huber(2.0), 0.0, 1.0, 0.5, 1.0),
         (EpsilonInsensitive(0.5), 1.0, 1.25, 0.0, 0.0),
         (EpsilonInsensitive(0.5), 1.0, 3.0, 1.5, 1.0),
         (EpsilonInsensitive(0.5), 1.0, -1.0, 1.5, -1.0),
@@ -109,20 +107,6 @@ def test_lipschitz_constant(loss, targets, kinks):
     assert steepest == pytest.approx(loss.lipschitz, rel=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("loss", "n_outputs"), [(Logistic(), 1), (Logistic(), 4), (CrossEntropy(), 4)]
-)
-def test_probabilities(loss, n_outputs):
-    rng = np.random.default_rng(0)
-    for scale in (1.0, 100.0, 1e10, 1e300):
-        p = scale * rng.normal(size=(30, n_outputs))
-        logarithms = loss.log_probabilities(p)
-        assert logarithms.shape == (30, max(n_outputs, 2))
-        assert np.isfinite(logarithms).all()
-        assert logarithms.max() <= 0.0
-        assert_allclose(np.exp(logarithms).sum(axis=1), 1.0, rtol=1e-14)
-
-
 def test_probabilities_are_those_of_the_loss():
     """The loss is minus the logarithm of the probability of the label."""
     p = GRID[:, np.newaxis]
@@ -133,29 +117,14 @@ def test_probabilities_are_those_of_the_loss():
     y = np.arange(30) % 4
     logarithms = CrossEntropy().log_probabilities(p)
     assert_allclose(-logarithms[np.arange(30), y], CrossEntropy().value(y, p))
-
-
-def test_one_versus_rest_probabilities():
-    """Each class by itself, then divided by their sum, as in scikit-learn."""
-    p = np.random.default_rng(0).normal(size=(30, 4))
+    # Each class by itself, then divided by their sum, as in scikit-learn.
     alone = 1.0 / (1.0 + np.exp(-p))
     expected = alone / alone.sum(axis=1, keepdims=True)
     assert_allclose(np.exp(Logistic().log_probabilities(p)), expected, rtol=1e-13)
-
-
-@pytest.mark.cases(3)
-@separate
-def test_minimiser_is_the_next_one(loss, targets, kinks):
-    for y in targets:
-        for p in [*kinks(y), *GRID]:
-            z = loss.minimiser(y, p)
-            between = np.linspace(p, np.clip(z, -10.0, 10.0), 50)
-            values = loss.value(y, between)
-            assert (np.diff(values) <= 1e-15).all()
-            assert values[-1] <= loss.value(y, GRID).min() + 1e-15
-            # No nearer point is a minimiser.
-            nearer = between[:-1][values[:-1] <= values[-1]]
-            assert_allclose(nearer, z, atol=1e-15)
+    for loss, scale in product([Logistic(), CrossEntropy()], [100.0, 1e10, 1e300]):
+        logarithms = loss.log_probabilities(scale * p)
+        assert np.isfinite(logarithms).all()
+        assert_allclose(np.exp(logarithms).sum(axis=1), 1.0, rtol=1e-14)
 
 
 @pytest.fixture
@@ -169,26 +138,20 @@ def compiled():
 
 @pytest.mark.cases(3)
 @separate
-@pytest.mark.parametrize("method", ["value", "gradient", "minimiser"])
+@pytest.mark.parametrize("method", ["value", "gradient", "minimiser", "proximal"])
 def test_compiled_method(loss, targets, kinks, method, compiled):
     function = compiled(loss, method)
+    steps, rtol, atol = [()], 1e-14, 1e-12
+    if method == "proximal":
+        steps = [(s,) for s in 10.0 ** np.array([-12.0, -3.0, 0.0, 3.0, 300.0])]
+        rtol, atol = 1e-12, 0.0
     for y in targets:
-        for p in [*kinks(y), *GRID, -1e5, 1e5]:
-            with np.errstate(over="ignore"):
-                expected = getattr(loss, method)(y, p)
-            assert function(loss, y, float(p)) == pytest.approx(expected, rel=1e-14)
-
-
-@pytest.mark.cases(3)
-@separate
-def test_compiled_proximal(loss, targets, kinks, compiled):
-    proximal = compiled(loss, "proximal")
-    for y in targets:
-        for p in np.array([*kinks(y), *GRID[::8], -1e5, 1e5]):
-            for s in 10.0 ** np.array([-12.0, -3.0, 0.0, 3.0, 300.0]):
+        for p in np.array([*kinks(y), *GRID[:: len(steps)], -1e5, 1e5]):
+            for step in steps:
                 with np.errstate(all="ignore"):
-                    expected = loss.proximal(y, p, s)
-                assert_allclose(proximal(loss, y, p, s), expected, rtol=1e-12)
+                    expected = getattr(loss, method)(y, p, *step)
+                said = function(loss, y, p, *step)
+                assert_allclose(said, expected, rtol, atol)
 
 
 def test_compiled_joint_loss(compiled):

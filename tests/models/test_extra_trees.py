@@ -1,5 +1,7 @@
 """Trees that split where labels differ."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from support import naive_extra_tree, naive_forest
 from support.local import data, labels, stream, weights
-from support.registry import ENGINES, seeds
+from support.registry import ENGINES, EXTRA_TREES, seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -18,9 +20,8 @@ from sklearn_scinol import (
     merge_models,
 )
 
-BOTH = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
-estimators = pytest.mark.parametrize("estimator", BOTH)
+estimators = pytest.mark.parametrize("estimator", EXTRA_TREES)
 
 
 def naive_trees(model, n_classes=0, **options):
@@ -39,55 +40,41 @@ def naive_trees(model, n_classes=0, **options):
 # Formulas.
 
 
-@pytest.mark.cases(4)
-@pytest.mark.parametrize("n_classes", [2, 4])
-@pytest.mark.parametrize("options", [{}, {"window": 30}, {"max_nodes": 6}])
+@pytest.mark.cases(6)
+@pytest.mark.parametrize(
+    ("n_classes", "n_features", "options"),
+    [
+        *product([2, 4], [7], [{}, {"window": 30}, {"max_nodes": 6}]),
+        (0, 1, {}),
+        (0, 6, {}),
+    ],
+)
 @pytest.mark.parametrize("weighted", [False, True])
 @engines
-def test_classes(n_classes, options, weighted, engine):
-    X, y = data(220, 7)
-    y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
-    model = OnlineExtraTreesClassifier(3, penalty=0.5, random_state=1, **options)
-    said = model.partial_fit_predict(
-        X, y, classes=range(n_classes), sample_weight=c, method="predict_proba"
-    )
+def test_reference(n_classes, n_features, options, weighted, engine):
+    """Of classes, or of numbers."""
+    X, y = data(220 if n_classes else 150, n_features)
+    c = weights(len(y)) if weighted else np.ones(len(y))
+    options = {"penalty": 0.5, "random_state": 1, **options}
+    if n_classes:
+        y = labels(y, n_classes)
+        model = OnlineExtraTreesClassifier(3, **options)
+        kind = {"classes": range(n_classes), "method": "predict_proba"}
+    else:
+        model, kind = OnlineExtraTreesRegressor(3, **options), {}
+    said = model.partial_fit_predict(X, y, sample_weight=c, **kind)
     bound = {name: v for name, v in options.items() if name == "max_nodes"}
     trees = naive_trees(model, n_classes, **bound)
-    assert_allclose(said, naive_forest.predictions(trees, X, y, c), rtol=1e-10)
+    expected = naive_forest.predictions(trees, X, y, c)
+    if n_classes:
+        assert_allclose(said, expected, rtol=1e-10)
+        losses = -np.log(said[np.arange(len(y)), y])
+        assert model.cumulative_loss_ == pytest.approx(losses @ c)
+    else:
+        assert_allclose(said, expected[:, 0], rtol=1e-9, atol=1e-9)
     assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
     assert model.n_nodes_.max() > 3
-    losses = -np.log(said[np.arange(len(y)), y])
-    assert model.cumulative_loss_ == pytest.approx(losses @ c)
     model._check_state()
-
-
-@pytest.mark.cases(4)
-@pytest.mark.parametrize("n_features", [1, 6])
-@pytest.mark.parametrize("weighted", [False, True])
-@engines
-def test_numbers(n_features, weighted, engine):
-    X, y = data(200, n_features)
-    c = weights(len(y)) if weighted else np.ones(len(y))
-    model = OnlineExtraTreesRegressor(3, penalty=0.5, random_state=1)
-    said = model.partial_fit_predict(X, y, sample_weight=c)
-    trees = naive_trees(model)
-    expected = naive_forest.predictions(trees, X, y, c)[:, 0]
-    assert_allclose(said, expected, rtol=1e-9, atol=1e-9)
-    assert_array_equal(model.n_nodes_, [tree.n_nodes for tree in trees])
-    assert model.n_nodes_.max() > 3
-
-
-@engines
-def test_all_prunings_one_by_one(engine):
-    X, y = data(60, 3)
-    y = labels(y, 2)
-    model = OnlineExtraTreesClassifier(2, penalty=0.0, random_state=1)
-    keywords = {"classes": [0, 1], "method": "predict_proba"}
-    said = model.partial_fit_predict(X, y, **keywords)
-    trees = naive_trees(model, 2)
-    expected = naive_forest.predictions(trees, X, y, np.ones(len(y)), by_pruning=True)
-    assert_allclose(said, expected, rtol=1e-12)
-    assert max(len([*tree.root.prunings()]) for tree in trees) > 3
 
 
 @pytest.mark.cases(4)
@@ -240,52 +227,17 @@ def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
         assert ratio == pytest.approx(own.errors[place, 0] / own_weight[0])
 
 
-@pytest.mark.cases(1)
-@estimators
-@engines
-def test_memory(estimator, engine):
-    """As documented: bytes of a node, and of a row of the window."""
-    X, y, kind = stream(estimator, n=100)
-    model = estimator(2, window=64, random_state=0).partial_fit(X, y, **kind)
-    memory = model._model.memory
-    of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
-    assert of_node == (3 * 8 + 68 if kind else 24 + 52)
-    assert memory.recent.rows.nbytes == 64 * 8 * X.shape[1]
-    assert memory.gaps.nbytes == 64 * 4 * 2
-
-
-def other_leaf(memory):
-    memory.gaps[0, 5] += 1
-
-
-def no_way_back(memory):
-    memory.gaps[0, 5] = 0
-
-
-def other_last_row(memory):
-    leaf = np.flatnonzero(memory.links[0, :, 0] < 0)[0]
-    memory.numbers[0, leaf, 3] -= 1
-
-
-def no_last_row(memory):
-    memory.numbers[0, 0, 3] = np.nan
-
-
 def other_class(memory):
     memory.recent.n_classes, memory.recent.targets[0] = 9, 8.0
-
-
-def no_targets(memory):
-    memory.recent.targets = memory.recent.targets[:, :0]
-
-
-def no_shares(memory):
-    memory.shares = memory.shares[..., :0]
 
 
 def endless_window(memory):
     memory.recent.window = 2**50
     memory.recent.n_rows[0] = 2**50
+
+
+def emptied(part, name):
+    setattr(part, name, getattr(part, name)[..., :0])
 
 
 def circle_beside_the_root(memory):
@@ -296,20 +248,23 @@ def circle_beside_the_root(memory):
     memory.links[0, :5, 3] = 0, 0, -1, -1, -1
 
 
-@pytest.mark.parametrize(
-    ("damage", "statement"),
-    [
-        (other_leaf, "rows are in their leaves"),
-        (no_way_back, "gaps are positive"),
-        (other_last_row, "leaves know their last rows"),
-        (no_last_row, "numbers of rows are not negative"),
-        (other_class, "rows of the window have the classes"),
-        (no_targets, "targets"),
-        (no_shares, "shares"),
-        (endless_window, "rows"),
-        (circle_beside_the_root, "leaves know their last rows"),
-    ],
-)
+DAMAGE = [
+    (lambda m: m.gaps[0, 5:6].__iadd__(1), "rows are in their leaves"),
+    (lambda m: m.gaps[0, 5:6].fill(0), "gaps are positive"),
+    (
+        lambda m: m.numbers[0, :, 3].__isub__(m.links[0, :, 0] < 0),
+        "leaves know their last rows",
+    ),
+    (lambda m: m.numbers[0, 0, 3:].fill(np.nan), "numbers of rows are not negative"),
+    (other_class, "rows of the window have the classes"),
+    (lambda m: emptied(m.recent, "targets"), "targets"),
+    (lambda m: emptied(m, "shares"), "shares"),
+    (endless_window, "rows"),
+    (circle_beside_the_root, "leaves know their last rows"),
+]
+
+
+@pytest.mark.parametrize(("damage", "statement"), DAMAGE)
 @engines
 def test_damage_is_found(damage, statement, engine):
     X, y, kind = stream(OnlineExtraTreesClassifier)
@@ -324,8 +279,6 @@ def test_damage_is_found(damage, statement, engine):
 @pytest.mark.slow
 def test_wide_rows_have_extra_trees():
     """Unlike experts whose rows cost more with each feature."""
-    rng = np.random.default_rng(0)
-    X = rng.integers(3, size=(200, 300)).astype(float)
-    y = (X[:, 7] > 0.0).astype(int)
-    model = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
+    X = np.random.default_rng(0).integers(3, size=(9, 300))
+    model = HedgeClassifier().partial_fit(X, X[:, 7] > 0, classes=[False, True])
     assert {"extra-trees", "extra-trees-recent"} <= {*model.named_estimators_}

@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from support.comparisons import assert_identical
 from support.local import weights
-from support.naive import relative_to_means
-from support.naive_labels import LastLabels
+from support.naive_labels import shares
 from support.registry import ENGINES, compiled, seeds
 
 from sklearn_scinol import (
@@ -37,15 +36,6 @@ def stream(n=80, n_classes=3, seed=0):
     for r in np.flatnonzero(stays[1:]) + 1:
         y[r] = y[r - 1]
     return rng.normal(size=(n, 4)), y
-
-
-def expected(y, c, classes, forgetting, prior=0.5):
-    """Probabilities before each row; all classes together have a prior."""
-    reference, found = LastLabels(forgetting, prior), []
-    for label, weight in zip(y.tolist(), relative_to_means(c), strict=True):
-        found.append(reference.predict(classes))
-        reference.learn(label, weight)
-    return np.array(found)
 
 
 def probabilities(X, y, c=None, **parameters):
@@ -74,7 +64,7 @@ def test_shares_by_their_definition(forgetting, n_classes, dirichlet, weighted, 
     parameters = {"forgetting": forgetting, "dirichlet": dirichlet}
     model, said = probabilities(X, y, c, **parameters)
     prior = n_classes * (dirichlet or 0.5 / n_classes)
-    of_rows = expected(y, c, range(n_classes), forgetting, prior)
+    of_rows = shares(y, c, range(n_classes), forgetting, prior)
     assert_allclose(said, of_rows, rtol=1e-11)
     losses = -np.log(of_rows[np.arange(len(y)), y])
     assert model.cumulative_loss_ == pytest.approx(losses @ c)
@@ -94,15 +84,15 @@ def test_labels_of_a_row_are_alone(engine):
 @engines
 def test_classes_that_come_later(engine):
     X, y = stream(n_classes=5)
-    names = np.array(list("dbeca"))
-    model, said = probabilities(X, names[y], new_classes="add")
+    names = np.array(list("dbeca"))[y]
+    model, said = probabilities(X, names, new_classes="add")
     start = np.flatnonzero(y != y[0])[0]  # rows of a single class are not learned
-    reference, known = LastLabels(0.95), [names[y[0]]]
-    for r in range(start, len(y)):
-        known = sorted({*known, names[y[r]]})
+    for r in range(start, len(y), 5):
+        known = sorted({*names[: r + 1]})
         columns = np.searchsorted(model.classes_, known)
-        assert_allclose(said[r, columns], reference.predict(known), rtol=1e-11)
-        reference.learn(names[y[r]], 1)
+        ones = np.ones(r + 1 - start)
+        expected = shares(names[start : r + 1], ones, known, 0.95)[-1]
+        assert_allclose(said[r, columns], expected, rtol=1e-11)
 
 
 # Invariances.
@@ -145,19 +135,17 @@ def test_any_weights(rows, forgetting):
     """Weights up to 80 powers of ten apart give probabilities above their least."""
     y, powers = map(np.array, zip(*rows, strict=True))
     X, c = np.zeros((len(y), 1)), 10.0**powers
-    parameters = {"forgetting": forgetting}
-    model = LastLabelClassifier(**parameters)
     with config_context(engine="numpy"):
-        said = model.partial_fit_predict(
-            X, y, classes=range(4), sample_weight=c, method="predict_proba"
-        )
-        in_other_units = LastLabelClassifier(**parameters).partial_fit_predict(
-            X, y, classes=range(4), sample_weight=8.0 * c, method="predict_proba"
+        said, in_other_units = (
+            LastLabelClassifier(forgetting=forgetting).partial_fit_predict(
+                X, y, classes=range(4), sample_weight=each, method="predict_proba"
+            )
+            for each in (c, 8.0 * c)
         )
     assert_array_equal(in_other_units, said)
     assert said.min() > 0.0
     assert_allclose(said.sum(axis=1), 1.0, rtol=1e-12)
-    assert_allclose(said, expected(y, c, range(4), forgetting), rtol=1e-9, atol=1e-12)
+    assert_allclose(said, shares(y, c, range(4), forgetting), rtol=1e-9, atol=1e-12)
 
 
 # Labels that come late, and labels of models that are merged.
@@ -226,16 +214,16 @@ def test_sessions_learn_rows_of_all_kinds(engine):
         assert model.cumulative_loss_ == whole.cumulative_loss_
 
 
+@pytest.mark.slow
 def test_a_mixture_knows_labels_that_take_turns():
     """No expert of features can: they are noise."""
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(1500, 2)), np.arange(1500) % 3
+    X, y = rng.normal(size=(600, 2)), np.arange(600) % 3
     losses = []
     for exclude in [], ["last_label"]:
-        model = HedgeClassifier(exclude=exclude)
+        model = HedgeClassifier(exclude=[*exclude, "forest", "neighbors", "additive"])
         model.partial_fit(X, y, classes=range(3))
-        assert (
-            model.cumulative_loss_ <= model.expert_losses_.min() + model.regret_bound()
-        )
+        best = model.expert_losses_.min()
+        assert model.cumulative_loss_ <= best + model.regret_bound()
         losses.append(model.cumulative_loss_)
-    assert losses[0] < 0.1 * losses[1]
+    assert losses[0] < 0.2 * losses[1]

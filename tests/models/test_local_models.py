@@ -81,18 +81,63 @@ def test_predictions_are_those_that_are_charged(estimator, engine):
 def test_units_do_not_matter(estimator, seed, engine):
     X, y, kind = stream(estimator, seed=seed)
     powers = 2.0 ** np.array([-300, 300, 17, -5, 0])
+    alike = [(X * powers, None), (X, np.full(len(y), 8.0))]
+    if estimator not in EXTRA_TREES:  # which draw from all features
+        alike.append((np.hstack([X, np.zeros((len(y), 1))]), None))
     expected = make(estimator).partial_fit_predict(X, y, **kind)
-    said = make(estimator).partial_fit_predict(X * powers, y, **kind)
-    assert_array_equal(said, expected)
-    said = make(estimator).partial_fit_predict(
-        X, y, sample_weight=np.full(len(y), 8.0), **kind
-    )
-    assert_array_equal(said, expected)
-    if estimator in EXTRA_TREES:  # which draw from all features
-        return
-    padded = np.hstack([X, np.zeros((len(y), 1))])
-    said = make(estimator).partial_fit_predict(padded, y, **kind)
-    assert_array_equal(said, expected)
+    for rows, c in alike:
+        said = make(estimator).partial_fit_predict(rows, y, sample_weight=c, **kind)
+        assert_array_equal(said, expected)
+    for rows in X * [1e3, 1e-5, 7.0, 0.1, 3.0], X + np.array([1.0, -0.1, 0.3, 9, 7]):
+        said = make(estimator).partial_fit_predict(rows, y, **kind)
+        # Rounding may decide which of two rows is nearer.
+        share = 0.98 if estimator in NEIGHBORS else 1.0
+        assert np.mean(np.isclose(said, expected, rtol=1e-9)) >= share
+
+
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("estimator", FORESTS)
+@engines
+def test_forests_draw_by_their_seeds(estimator, engine):
+    X, y, kind = stream(estimator)
+    said = [
+        make(estimator, random_state=seed).partial_fit(X, y, **kind).predict(X)
+        for seed in (0, 0, 1, np.random.RandomState(0))
+    ]
+    assert_array_equal(said[0], said[1])
+    assert_array_equal(said[0], said[3])
+    assert np.any(said[0] != said[2])
+
+
+#: Bytes of a node, besides those of the box around its rows.
+NODES = {
+    "MondrianForestClassifier": 3 * 8 + 60,
+    "MondrianForestRegressor": 24 + 44,
+    "OnlineExtraTreesClassifier": 3 * 8 + 68,
+    "OnlineExtraTreesRegressor": 24 + 52,
+}
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("estimator", FORESTS)
+@engines
+def test_memory_of_forests(estimator, engine):
+    """As documented: bytes of a node and of a row, and slots by powers of four."""
+    X, y, kind = stream(estimator, n=400)
+    model = estimator(2, random_state=0).partial_fit(X, y, **kind)
+    memory, n_slots = model._model.memory, 64
+    of_node = sum(getattr(memory, name)[0, 0].nbytes for name in memory._BY_NODE)
+    is_extra = estimator in EXTRA_TREES
+    assert of_node == NODES[estimator.__name__] + (not is_extra) * 16 * X.shape[1]
+    while n_slots < model.n_nodes_.max() + 64:
+        n_slots *= 4
+    assert is_extra or memory.n_slots == n_slots
+    bounded = make(estimator, max_nodes=50).partial_fit(X, y, **kind)
+    memory = bounded._model.memory
+    assert memory.n_slots == 50
+    if is_extra:
+        assert memory.recent.rows.nbytes == 70 * 8 * X.shape[1]
+        assert memory.gaps.nbytes == 70 * 4 * 3
 
 
 @pytest.mark.parametrize("estimator", [e for e in ONE_PASS if is_regressor(e())])
@@ -153,16 +198,15 @@ def test_a_call_that_fails_changes_nothing(estimator, engine):
     for n_before in 3, 60:
         model = make(estimator).partial_fit(X[:n_before], y[:n_before], **kind)
         before = deepcopy(vars(model))
-        bad = X.copy()
-        bad[-1, 0] = np.nan
-        c = np.ones(len(y))
-        c[-1] = 1e200
+        bad, c = X.copy(), np.ones(len(y))
+        bad[-1, 0], c[-1] = np.nan, 1e200
         for rows, given in (bad, None), (X, c):
             with pytest.raises(ValueError, match=r"NaN|Sample weights must be"):
                 model.partial_fit(rows, y, sample_weight=given)
             assert_identical(vars(model), before)
 
 
+@pytest.mark.cases(3)
 @estimators
 @engines
 def test_learned_rows_are_undone(estimator, engine):

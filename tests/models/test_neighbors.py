@@ -9,8 +9,7 @@ from sklearn.base import clone
 from support import naive_neighbors
 from support.comparisons import assert_identical
 from support.local import data, labels, stream, weights
-from support.naive import relative_to_means
-from support.registry import ENGINES, NEIGHBORS, compiled, seeds
+from support.registry import ENGINES, NEIGHBORS, compiled
 
 from sklearn_scinol import (
     OnlineKNeighborsClassifier,
@@ -44,43 +43,31 @@ def test_classes_by_their_definition(
     y, c = labels(y, n_classes), weights(len(y)) if weighted else np.ones(len(y))
     counts = naive_neighbors.counts(n_classes)
     reference = naive_neighbors.Neighbors(3, window, counts, *candidates)
-    expected = [
-        reference.predict_learn(*row)
-        for row in zip(
-            X.tolist(), y.tolist(), c.tolist(), relative_to_means(c), strict=True
-        )
-    ]
     names = "n_candidates", "clip_deviations"
     options = dict(zip(names, candidates, strict=False))
     model = OnlineKNeighborsClassifier(3, window=window, **options)
     said = model.partial_fit_predict(
         X, y, classes=range(n_classes), sample_weight=c, method="predict_proba"
     )
-    assert_allclose(said, expected, rtol=1e-10)
+    assert_allclose(said, reference.predictions(X, y, c), rtol=1e-10)
     assert_allclose(said[0], 1 / n_classes)
     losses = -np.log(said[np.arange(len(y)), y])
     assert model.cumulative_loss_ == pytest.approx(losses @ c)
     assert model.n_samples_seen_ == len(y)
 
 
-def pinball(quantile):
-    return lambda y, p: max(quantile * (y - p), (1.0 - quantile) * (p - y))
-
-
-MEDIAN = naive_neighbors.least(pinball(0.5))
-
-
-def mean(nearest):
-    total = sum(c for _, c in nearest)
-    return sum(c * y for y, c in nearest) / total if nearest else 0.0
+MEDIAN = naive_neighbors.least(lambda y, p: abs(y - p))
 
 
 PREDICTIONS = {
     "absolute_error": ({}, MEDIAN),
     "huber": ({"epsilon": 0.3}, MEDIAN),
     "epsilon_insensitive": ({"epsilon": 0.2}, MEDIAN),
-    "quantile": ({"quantile": 0.75}, naive_neighbors.least(pinball(0.75))),
-    "squared_error": ({}, mean),
+    "quantile": (
+        {"quantile": 0.75},
+        naive_neighbors.least(lambda y, p: max(0.75 * (y - p), 0.25 * (p - y))),
+    ),
+    "squared_error": ({}, naive_neighbors.mean),
 }
 
 
@@ -93,17 +80,40 @@ def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
     parameters, predict = PREDICTIONS[loss]
     X, y = data(n_outputs=2)
     c = weights(len(y)) if weighted else np.ones(len(y))
-    expected = []
-    for targets in y.T:
-        reference = naive_neighbors.Neighbors(n_neighbors, 70, predict)
-        to_means = relative_to_means(c)
-        rows = zip(X.tolist(), targets.tolist(), c.tolist(), to_means, strict=True)
-        expected.append([reference.predict_learn(*row) for row in rows])
     model = OnlineKNeighborsRegressor(n_neighbors, window=70, loss=loss, **parameters)
     said = model.partial_fit_predict(X, y, sample_weight=c)
-    assert_allclose(said, np.transpose(expected), rtol=1e-10, atol=1e-10)
+    for k, targets in enumerate(y.T):
+        reference = naive_neighbors.Neighbors(n_neighbors, 70, predict)
+        expected = reference.predictions(X, targets, c)
+        assert_allclose(said[:, k], expected, rtol=1e-10, atol=1e-10)
     alone = clone(model).partial_fit_predict(X, y[:, 1], sample_weight=c)
     assert_array_equal(alone, said[:, 1])
+
+
+@pytest.mark.cases(1)
+@estimators
+@engines
+def test_memory_grows_with_the_rows(estimator, engine):
+    X, y, kind = stream(estimator, n=300)
+    models = [
+        estimator(window=window).partial_fit(X, y, **kind) for window in (10**12, 300)
+    ]
+    for model, n_slots in zip(models, (512, 320), strict=True):
+        recent = model._model.memory
+        assert recent.rows.nbytes == n_slots * X.shape[1] * 4
+        assert recent.features.nbytes == 0
+        assert len(recent.targets) == len(recent.weights) == n_slots
+    assert_array_equal(*(model.predict(X) for model in models))
+
+
+@estimators
+@engines
+def test_more_neighbors_than_rows(estimator, engine):
+    X, y, kind = stream(estimator, n=30)
+    for window, n in (9, 9), (10**12, 30):
+        said = estimator(10**12, window=window).partial_fit_predict(X, y, **kind)
+        as_many = estimator(n, window=n).partial_fit_predict(X, y, **kind)
+        assert_array_equal(said, as_many)
 
 
 @engines
@@ -145,46 +155,6 @@ def test_candidates_are_near_in_many_features():
 
 
 # Properties of all learners.
-
-
-@estimators
-@engines
-@seeds
-def test_any_units_and_zeros(estimator, seed, engine):
-    X, y, kind = stream(estimator, n=100, seed=seed)
-    expected = estimator().partial_fit_predict(X, y, **kind)
-    for other in (X * [1e3, 1e-5, 7.0, 0.1, 3.0], X[:, ::-1], X + 10.0):
-        said = estimator().partial_fit_predict(other, y, **kind)
-        # Rounding may decide which of two rows is nearer.
-        assert np.mean(np.isclose(said, expected, rtol=1e-9)) > 0.98
-
-
-@pytest.mark.cases(1)
-@estimators
-@engines
-def test_memory_grows_with_the_rows(estimator, engine):
-    X, y, kind = stream(estimator, n=300)
-    models = [
-        estimator(window=window).partial_fit(X, y, **kind) for window in (10**12, 300)
-    ]
-    for model, n_slots in zip(models, (512, 320), strict=True):
-        recent = model._model.memory
-        assert recent.rows.nbytes == n_slots * X.shape[1] * 4
-        assert recent.features.nbytes == 0
-        assert len(recent.targets) == len(recent.weights) == n_slots
-    assert_array_equal(*(model.predict(X) for model in models))
-
-
-@estimators
-@engines
-def test_more_neighbors_than_rows(estimator, engine):
-    X, y, kind = stream(estimator, n=30)
-    said = estimator(10**12, window=9).partial_fit_predict(X, y, **kind)
-    nine = estimator(9, window=9).partial_fit_predict(X, y, **kind)
-    assert_array_equal(said, nine)
-    said = estimator(10**12, window=10**12).partial_fit_predict(X, y, **kind)
-    all_rows = estimator(30, window=30).partial_fit_predict(X, y, **kind)
-    assert_array_equal(said, all_rows)
 
 
 # Experts of mixtures, and shared memory.
@@ -235,61 +205,44 @@ def test_shared_rows_are_renumbered_once(engine):
 @estimators
 @engines
 @pytest.mark.parametrize("n_candidates", [None, 5])
-def test_merging_keeps_the_latest_rows(estimator, n_candidates, engine):
+@pytest.mark.parametrize(("window", "n_start"), [(60, 30), (200, 30), (60, 0)])
+def test_merging_keeps_the_latest_rows(
+    estimator, n_candidates, window, n_start, engine
+):
     X, y, kind = stream(estimator)
-    start = estimator(window=60, n_candidates=n_candidates)
-    start.partial_fit(X[:30], y[:30], **kind)
+    start = estimator(window=window, n_candidates=n_candidates)
+    if n_start:
+        start.partial_fit(X[:n_start], y[:n_start], **kind)
     long, short = deepcopy(start), deepcopy(start)
-    long.partial_fit(X[30:120], y[30:120])
-    short.partial_fit(X[120:], y[120:])
-    merged = merge_models([long, short], start=start)
+    long.partial_fit(X[n_start:120], y[n_start:120], **kind)
+    short.partial_fit(X[120:], y[120:], **kind)
+    given = {"start": start} if n_start else {}
+    merged = merge_models([long, short], **given)
     merged._check_state()
     assert merged.n_samples_seen_ == 150
     recent = merged._model.memory
-    latest = long._model.memory, short._model.memory
-    sizes = zip(latest, (45, 15), strict=True)
-    kept = [ring._at(ring.latest[:size], 1.0) for ring, size in sizes]
-    found = recent._at(recent.latest, 1.0)
-    for actual, *expected in zip(found, *kept, strict=True):
-        assert_array_equal(
-            np.sort(actual, axis=0), np.sort(np.concatenate(expected), axis=0)
-        )
-    assert_identical(merge_models([long, short], start=start)._model.memory, recent)
+    assert recent.n_rows[0] == 150
+    size = min(window, 150)
+    assert recent.latest.size == np.unique(recent.latest).size == size
+    if (window, n_start) == (60, 30):
+        latest = long._model.memory, short._model.memory
+        sizes = zip(latest, (45, 15), strict=True)
+        kept = [ring._at(ring.latest[:size], 1.0) for ring, size in sizes]
+        for actual, *expected in zip(
+            recent._at(recent.latest, 1.0), *kept, strict=True
+        ):
+            assert_array_equal(
+                np.sort(actual, axis=0), np.sort(np.concatenate(expected), axis=0)
+            )
+    if window == 200:
+        whole = estimator(window=200).partial_fit(X, y, **kind)
+        targets = [each._model.memory.targets[:150] for each in (merged, whole)]
+        assert_array_equal(*(np.sort(each, axis=0) for each in targets))
+        alone = merge_models([long, deepcopy(start)], start=start)
+        assert_allclose(alone.predict(X), long.predict(X))
+    assert_identical(merge_models([long, short], **given)._model.memory, recent)
     merged.partial_fit(X, y)
     merged._check_state()
-
-
-@estimators
-@engines
-def test_merging_few_rows_keeps_all(estimator, engine):
-    X, y, kind = stream(estimator)
-    start = estimator(window=200).partial_fit(X[:30], y[:30], **kind)
-    models = [deepcopy(start) for _ in range(3)]
-    for model, rows in zip(models, (slice(30, 90), slice(90, 150)), strict=False):
-        model.partial_fit(X[rows], y[rows])
-    merged = merge_models(models, start=start)
-    assert merged._model.memory.latest.size == 150
-    assert np.unique(merged._model.memory.latest).size == 150
-    model = estimator(window=200).partial_fit(X, y, **kind)
-    targets = [each._model.memory.targets[:150] for each in (merged, model)]
-    assert_array_equal(*(np.sort(each, axis=0) for each in targets))
-    (one, nothing) = models[0], deepcopy(start)
-    alone = merge_models([one, nothing], start=start)
-    assert_allclose(alone.predict(X), one.predict(X))
-
-
-@estimators
-@engines
-def test_merging_candidates_without_a_start(estimator, engine):
-    X, y, kind = stream(estimator)
-    models = [
-        estimator(n_candidates=5).partial_fit(X[part], y[part], **kind)
-        for part in (slice(0, 20), slice(20, None))
-    ]
-    merged = merge_models(models)
-    merged._check_state()
-    assert merged._model.memory.n_rows[0] == len(y)
-    assert np.isfinite(merged.predict(X)).all()
 
 
 def test_merging_models_of_other_classes():

@@ -2,6 +2,7 @@
 
 import pickle
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,7 +20,6 @@ from support.registry import (
     ESTIMATORS,
     REPRESENTATIVES,
     as_linear,
-    has,
     paired,
     thinned,
 )
@@ -34,6 +34,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.models.online import OnlineModel
 
 CLASSIFIERS = [estimator for estimator in ESTIMATORS if is_classifier(estimator())]
 CASES = [
@@ -63,15 +64,12 @@ def state(estimator):
     return pickle.dumps(estimator, protocol=3)  # without random origins
 
 
-def learned(estimator, X, y, parts=(), **keywords):
+def learned(estimator, X, y, parts=(), sample_weight=None, **keywords):
     """A clone that has learned chunks which end before these rows, and the last one."""
     model = clone(estimator)
-    weight = keywords.pop("sample_weight", None)
-    bounds = [0, *parts, len(y)]
-    for rows in map(slice, bounds[:-1], bounds[1:]):
-        if weight is not None:
-            keywords["sample_weight"] = weight[rows]
-        model.partial_fit(X[rows], y[rows], **keywords)
+    for rows in map(slice, [0, *parts], [*parts, len(y)]):
+        c = None if sample_weight is None else sample_weight[rows]
+        model.partial_fit(X[rows], y[rows], sample_weight=c, **keywords)
     return model
 
 
@@ -80,16 +78,12 @@ def assert_same(actual, expected, X):
     assert_array_equal(actual.classes_, expected.classes_)
     compare = assert_array_equal
     if getattr(actual, "kernel", "linear") != "linear":
-        compare = assert_close
+        compare = partial(assert_allclose, rtol=1e-10, atol=1e-10)
     compare(actual.cumulative_loss_, expected.cumulative_loss_)
     assert actual.n_samples_seen_ == expected.n_samples_seen_
     for method in "decision_function", "predict_proba":
         answers = (getattr(model, method)(X) for model in (actual, expected))
         compare(*answers)
-
-
-def assert_close(actual, expected):
-    assert_allclose(actual, expected, rtol=1e-10, atol=1e-10)
 
 
 # What is learned.
@@ -162,57 +156,31 @@ def test_as_if_losses_had_had_no_slope(case, weighted, engine):
     assert model.n_samples_seen_ == len(expected.trials)
 
 
-@pytest.mark.parametrize("average", [False, 5])
+@pytest.mark.parametrize("average", [False, FIRSTS[-1]])
 @pytest.mark.parametrize("algorithm", ["adaimplicit", "constant"])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_one_versus_rest(algorithm, average, container, engine):
     """Each output is a model of its own, of the rows since its class is there."""
-    case = next(case for case in CASES if not case.is_joint)
-    X, y = stream(case)
+    X, y = stream(next(case for case in CASES if not case.is_joint))
     X = container(X)
-    if average:
-        average = FIRSTS[-1]  # by then, all outputs are there
-    parameters = {"algorithm": algorithm, "beta": 0.1}
+    parameters = {"algorithm": algorithm, "beta": 0.1, "average": average}
     model = AdaImplicitClassifier(**parameters, new_classes="add")
     model.partial_fit(X, y)
     since = {"a": FIRSTS[3], "b": FIRSTS[1], "c": FIRSTS[2], "d": FIRSTS[1]}
     for k, (label, first) in enumerate(since.items()):
         alone = AdaImplicitClassifier(**parameters)
+        if average:  # by which all outputs are there
+            alone.set_params(average=average - first + FIRSTS[1])
         alone.partial_fit(X[first:], y[first:] == label, classes=[False, True])
         assert_allclose(model.coef_[k], alone.coef_[0], rtol=1e-12)
         assert_allclose(model.intercept_[k], alone.intercept_[0], rtol=1e-12)
-
-
-def test_averages_of_one_versus_rest(engine):
-    """With averaging, outputs were 0 before their classes came; one is mirrored."""
-    case = next(case for case in CASES if not case.is_joint)
-    X, y = stream(case)
-    model = AdaImplicitClassifier(average=True, new_classes="add")
-    plain = AdaImplicitClassifier(new_classes="add")
-    total, n = np.zeros((4, X.shape[1])), 0
-    for r in range(len(y)):
-        model.partial_fit(X[[r]], y[[r]])
-        plain.partial_fit(X[[r]], y[[r]])
-        if plain.n_samples_seen_ == 0:
-            continue
-        coef = plain.coef_
-        if len(coef) == 1:
-            coef = np.vstack([-coef, coef])
-        total[np.searchsorted(sorted(LABELS), plain.classes_)] += coef
-        n += 1
-    assert_allclose(model.coef_, total / n, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.cases(3)
 @thinned(CASES, container=[np.array, sparse.csr_array])
 def test_chunks_do_not_matter(case, container, engine):
     X, y = stream(case)
-    X = container(X)
-    estimator = case.make(new_classes="add")
-    whole = learned(estimator, X, y)
-    for parts in FIRSTS[1:], [3, 12], range(1, len(y)):
-        assert_same(learned(estimator, X, y, parts), whole, X)
-    whole._check_state()
+    assert_chunks_do_not_matter(case.make(), container(X), y)
 
 
 OTHERS = {
@@ -245,17 +213,20 @@ OTHERS = {
 }
 
 
+def assert_chunks_do_not_matter(estimator, X, y, weight=None):
+    estimator = clone(estimator).set_params(new_classes="add")
+    whole = learned(estimator, X, y, sample_weight=weight)
+    for parts in FIRSTS[1:], [3, 12], range(1, len(y)):
+        assert_same(learned(estimator, X, y, parts, sample_weight=weight), whole, X)
+    whole._check_state()
+
+
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", OTHERS)
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
-def test_chunks_do_not_matter_of_others(kind, engine):
-    X, y = stream()
-    estimator = clone(OTHERS[kind]).set_params(new_classes="add")
-    weight = np.random.default_rng(3).choice([0.0, 1.0, 2.0], size=len(y))
-    whole = learned(estimator, X, y, sample_weight=weight)
-    for parts in FIRSTS[1:], range(1, len(y)):
-        assert_same(learned(estimator, X, y, parts, sample_weight=weight), whole, X)
-    whole._check_state()
+def test_chunks_do_not_matter_to_others(kind, engine):
+    weight = np.random.default_rng(3).choice([0.0, 1.0, 2.0], size=N_ROWS)
+    assert_chunks_do_not_matter(OTHERS[kind], *stream(), weight)
 
 
 @pytest.mark.slow
@@ -296,44 +267,48 @@ def test_any_order(labels, weights, cuts, class_weight, by_expert):
 
 
 @pytest.mark.parametrize("name", ["scinol1", "freegrad"])
-def test_new_output_beside_others(name, engine):
+def test_probabilities_of_a_new_output(name, engine):
     """It shares what it knows of the rows, and has the score 0."""
     case = next(case for case in CASES if case.algorithm == name)
     X, y = stream(case)
-    before = FIRSTS[2]
-    model = learned(case.make(new_classes="add"), X[:before], y[:before])
+    model = learned(case.make(new_classes="add"), X[: FIRSTS[2]], y[: FIRSTS[2]])
     model.partial_fit(X[:1], y[:1], classes=["a", "c"])
     model._check_state()
     assert_array_equal(model.classes_, sorted(LABELS))
-    scores = model.decision_function(X)
     # The first of two classes has had the score 0 so far, and has learned one row.
-    assert scores[:, 3].any()
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
-def test_with_all_classes_from_the_start(estimator, engine):
-    """Nothing is new then."""
-    X, y = stream()
-    for labels in y, np.where(y == "b", "b", "d"):
-        classes = np.unique(labels)
-        model = learned(estimator(new_classes="add"), X, labels, classes=classes)
-        expected = learned(estimator(), X, labels, classes=classes)
-        assert_same(model, expected, X)
+    assert model.decision_function(X)[:, 3].any()
 
 
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
 def test_of_two_classes_nothing_is_new(estimator, engine):
     """The model of two classes is the one that has them from the second's first row."""
     X, y = stream()
-    y = np.where(y == "b", "b", "d")
-    model = learned(estimator(new_classes="add"), X, y)
-    start = FIRSTS[1]
+    y, start = np.where(y == "b", "b", "d"), FIRSTS[1]
     expected = learned(estimator(), X[start:], y[start:], classes=["b", "d"])
+    model = learned(estimator(new_classes="add"), X, y)
     assert_same(model, expected, X)
-    assert model.decision_function(X).shape == (len(y),)
-    if has(estimator, "fit_intercept"):
-        assert model.coef_.shape == (1, X.shape[1])
+    model = estimator(new_classes="add")
+    assert_same(learned(model, X[start:], y[start:], classes=["b", "d"]), expected, X)
+    assert model.set_params(tol=None, max_iter=1).fit(X, y).classes_.size == 2
+    with pytest.raises(ValueError, match="The number of classes has to be greater"):
+        estimator(new_classes="add").fit(X[:3], y[:3])
+
+
+REFUSED = [
+    *(
+        (estimator(loss="hinge"), "needs loss='log_loss'")
+        for estimator in (*CLASSIFIERS, HedgeClassifier)
+    ),
+    *(
+        (HedgeClassifier([("one", ScInOLClassifier()), ("two", expert)]), words)
+        for expert, words in [
+            (SGDClassifier(loss="log_loss"), "needs estimators of this package.*'two'"),
+            (ScInOLClassifier("hinge"), "needs loss='log_loss'"),
+            (HedgeClassifier(loss="hinge"), "needs loss='log_loss'"),
+            (HedgeClassifier([("sgd", SGDClassifier(loss="log_loss"))]), "'sgd'"),
+        ]
+    ),
+]
 
 
 @pytest.mark.parametrize("estimator", CLASSIFIERS)
@@ -424,18 +399,6 @@ def test_answers_to_a_chunk(estimator, engine):
         )
 
 
-@pytest.mark.parametrize(("labels", "sign"), [(["a", "b"], -1), (["b", "a"], 1)])
-def test_scores_of_two_classes(labels, sign, engine):
-    """Before the second came, the score says that it could not."""
-    X = np.ones((3, 1))
-    model = ScInOLClassifier(new_classes="add")
-    y = np.array([labels[0], labels[1], labels[0]])
-    scores = model.partial_fit_predict(X, y, method="decision_function")
-    assert scores[0] == sign * np.inf
-    assert scores[1] == 0.0
-    assert np.isfinite(scores[2])
-
-
 # Regret.
 
 
@@ -486,27 +449,36 @@ def test_bound_is_of_differences(engine):
 # Calls that fail, and others.
 
 
-@pytest.mark.parametrize("estimator", [*CLASSIFIERS, HedgeClassifier])
-def test_only_with_log_loss(estimator):
+@pytest.mark.cases(20)
+@pytest.mark.parametrize(("estimator", "words"), REFUSED, ids=str)
+def test_only_with_log_loss(estimator, words):
     X, y = stream()
-    model = estimator(loss="hinge", new_classes="add")
+    model = estimator.set_params(new_classes="add")
     for method in "partial_fit", "partial_fit_predict", "fit":
         before = state(model)
-        with pytest.raises(
-            ValueError, match=r"new_classes='add' needs loss='log_loss'"
-        ):
+        with pytest.raises(ValueError, match=words):
             getattr(model, method)(X, y)
         assert state(model) == before
 
 
-@pytest.mark.cases(1)
-def test_loss_of_what_was_learned(engine):
+def test_parameters_and_labels_that_do_not_fit(engine):
     X, y = stream()
     model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["b", "d"])
     model.set_params(loss="log_loss", new_classes="add")
     with pytest.raises(ValueError, match="`loss` is not the same"):
         model.partial_fit(X, y)
     assert_array_equal(model.fit(X, y).classes_, sorted(LABELS))  # begins anew
+    model = ScInOLClassifier(new_classes="add").partial_fit(X[:3], [0, 1, 2])
+    before = state(model)
+    dates = np.array(["1970", "1971", "1972"], dtype="datetime64[Y]")
+    for labels, words in [
+        ([0, 1, 2.5], "Unknown label type: continuous|Classification metrics"),
+        (["a", "b", "c"], "Mix of label input types"),
+        (dates, "Mix of label input types; got int64 and datetime64"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.partial_fit(X[:3], labels)
+        assert state(model) == before
 
 
 @pytest.mark.parametrize(
@@ -529,26 +501,6 @@ def test_experts_that_take_no_classes(expert, words):
     before = state(model)
     with pytest.raises(ValueError, match=words):
         model.partial_fit(X, y)
-    assert state(model) == before
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ([0, 1, 2.5], "Unknown label type: continuous|Classification metrics"),
-        (["a", "b", "c"], r"Mix of label input types \(string and number\)"),
-        (
-            np.array(["1970", "1971", "1972"], dtype="datetime64[Y]"),
-            "Mix of label input types; got int64 and datetime64",
-        ),
-    ],
-)
-def test_labels_of_another_kind(labels, words, engine):
-    X = np.ones((3, 2))
-    model = ScInOLClassifier(new_classes="add").partial_fit(X, [0, 1, 2])
-    before = state(model)
-    with pytest.raises(ValueError, match=words):
-        model.partial_fit(X, labels)
     assert state(model) == before
 
 
@@ -586,10 +538,6 @@ def test_failing_calls_change_nothing(estimator, container, engine):
         assert state(model) == before
 
 
-class Interrupted(Exception):
-    pass
-
-
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
 def test_interrupted_between_classes(container, class_weight, engine, monkeypatch):
@@ -600,13 +548,11 @@ def test_interrupted_between_classes(container, class_weight, engine, monkeypatc
     classes = model.classes_
 
     def add_classes(self, loss, is_new):
-        raise Interrupted
+        raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(
-            "sklearn_scinol.models.online.OnlineModel.add_classes", add_classes
-        )
-        with pytest.raises(Interrupted):
+        patch.setattr(OnlineModel, "add_classes", add_classes)
+        with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[15:], y[15:])
     assert_array_equal(model.classes_, classes)
     model._check_state()
@@ -615,17 +561,6 @@ def test_interrupted_between_classes(container, class_weight, engine, monkeypatc
     assert_same(model, expected, X)
     model.partial_fit(X[n_rows:], y[n_rows:])
     assert_same(model, learned(model, X, y), X)
-
-
-def test_classes_at_later_calls(engine):
-    X, y = stream()
-    model = ScInOLClassifier(new_classes="add")
-    model.partial_fit(X[:5], y[:5], classes=["d"])
-    model.partial_fit(X[5:8], y[5:8], classes=["z", "d"])
-    assert_array_equal(model.classes_, ["b", "d", "z"])
-    model.partial_fit(X, y, classes=["d"])
-    assert_array_equal(model.classes_, ["a", "b", "c", "d", "z"])
-    model._check_state()
 
 
 @pytest.mark.parametrize(
@@ -645,17 +580,12 @@ def test_kinds_of_labels(labels, more, engine):
     every = [*labels, *more]
     assert_array_equal(model.classes_, np.unique(every))
     assert set(model.predict(np.ones((1, 1)))) <= set(every)
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
-def test_fit_knows_all_classes(estimator, engine):
-    X, y = stream()
-    few = {"max_iter": 2, "tol": None, "random_state": 0}
-    model = estimator(new_classes="add", **few).fit(X, y)
-    assert_same(model, estimator(**few).fit(X, y), X)
-    with pytest.raises(ValueError, match="The number of classes has to be greater"):
-        estimator(new_classes="add").fit(X[:3], y[:3])
+    # Classes that are named may have no rows, and those named later are added.
+    model = ScInOLClassifier(new_classes="add")
+    model.partial_fit(np.ones((1, 1)), labels[:1], classes=labels[:1])
+    model.partial_fit(np.ones((1, 1)), labels[:1], classes=more)
+    assert_array_equal(model.classes_, np.unique([labels[0], *more]))
+    model._check_state()
 
 
 def test_fit_goes_on_with_more_classes(engine):

@@ -2,26 +2,22 @@
 
 from fractions import Fraction
 
-__all__ = ["LastLabels"]
+import numpy as np
+
+from .naive import relative_to_means
 
 
-class LastLabels:
-    """The labels of all rows so far, with their weights."""
+def shares(y, c, classes, forgetting, prior=0.5):
+    """Probabilities before each row, by weights that fall with age.
 
-    def __init__(self, forgetting, prior=0.5):
-        self.kept, self.prior = 1 - Fraction(forgetting), Fraction(prior)
-        self.rows = []
-
-    def predict(self, classes):
-        """Return probabilities of classes, by weights that fall with age."""
-        found, total = dict.fromkeys(classes, Fraction(0)), Fraction(0)
-        for age, (label, c) in enumerate(reversed(self.rows)):
-            found[label] += self.kept**age * c
-            total += self.kept**age * c
-        total, own = total + self.prior, self.prior / len(classes)
-        return [float((count + own) / total) for count in found.values()]
-
-    def learn(self, label, c):
-        """Learn a row, of a weight relative to the mean up to it."""
-        if c > 0.0:
-            self.rows.append((label, Fraction(c)))
+    All classes together have a prior.
+    """
+    kept, rows, found = 1 - Fraction(forgetting), [], []
+    for label, weight in zip(y.tolist(), relative_to_means(c), strict=True):
+        counts = dict.fromkeys(classes, Fraction(prior) / len(classes))
+        for age, (known, c_row) in enumerate(reversed(rows)):
+            counts[known] += kept**age * c_row
+        found.append([float(n / sum(counts.values())) for n in counts.values()])
+        if weight > 0.0:
+            rows.append((label, Fraction(weight)))
+    return np.array(found)

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-__all__ = ["Neighbors", "counts", "least"]
+from .naive import relative_to_means
 
 N_SIGNS, N_LANES = 64, 16
 
@@ -38,6 +38,11 @@ class Neighbors:
         self.rows = [*self.rows, (z, target, to_mean)][-self.window :]
         return self.predict([(y, c) for *_, y, c in nearest])
 
+    def predictions(self, X, y, c):
+        """Predict each row, then learn it."""
+        rows = X.tolist(), y.tolist(), c.tolist(), relative_to_means(c)
+        return [self.predict_learn(*row) for row in zip(*rows, strict=True)]
+
     def standardised(self, row, weight):
         """Update weighted means and variances; return deviations up to four."""
         if self.means is None:
@@ -65,9 +70,9 @@ class Neighbors:
         found = []
         for _, place in sorted(near)[: max(self.n_candidates, self.n_neighbors)]:
             stored, y, c = self.rows[-place]
-            lanes = [
+            lanes = (
                 distance(z[i::N_LANES], stored[i::N_LANES]) for i in range(N_LANES)
-            ]
+            )
             found.append((sum(lanes, np.float32(0.0)), place, y, c))
         return found
 
@@ -83,9 +88,7 @@ def sums(row, bits):
     """Return sums of features with the signs of bits, in single precision."""
     totals = [np.float32(0.0)] * N_SIGNS
     for x, of_feature in zip(row, bits, strict=True):
-        totals = [
-            s + x if b else s - x for s, b in zip(totals, of_feature, strict=True)
-        ]
+        totals = [s + (x if b else -x) for s, b in zip(totals, of_feature, strict=True)]
     return totals
 
 
@@ -101,6 +104,11 @@ def counts(n_classes):
     return predict
 
 
+def mean(nearest):
+    total = sum(c for _, c in nearest)
+    return sum(c * y for y, c in nearest) / total if nearest else 0.0
+
+
 def least(loss):
     """Return the middle of the values of least loss, on a grid of the targets."""
 
@@ -108,11 +116,8 @@ def least(loss):
         if not nearest:
             return 0.0
         losses = [sum(c * loss(y, p) for y, c in nearest) for p, _ in nearest]
-        best = [
-            p
-            for (p, _), total in zip(nearest, losses, strict=True)
-            if total <= min(losses) + 1e-12
-        ]
+        pairs = zip(nearest, losses, strict=True)
+        best = [p for (p, _), loss in pairs if loss <= min(losses) + 1e-12]
         return (min(best) + max(best)) / 2
 
     return predict

@@ -1,7 +1,5 @@
 """What `moment_forgetting` means, and what holds with it."""
 
-from math import fsum, sqrt
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +12,6 @@ from support.registry import ENGINES, LAYOUTS, compiled, compiled_runs, family, 
 from support.scaled import (
     ALL,
     make,
-    standardized_row,
     weights_of_standardised,
 )
 
@@ -42,53 +39,56 @@ def forgetful(case, layout, **parameters):
     return make(case, layout, **{"moment_forgetting": FORGETTING} | parameters)
 
 
-def kept_weights(c):
-    """Weights of rows after the last one, less what is forgotten."""
-    n_learned = np.cumsum(c > 0.0)
-    return c * (1.0 - FORGETTING) ** (n_learned[-1:] - n_learned)
+def standardized(X, c, center, forgetting, new=()):
+    """Rows as a learner is to see them, and new ones, by sums over the rows before.
 
-
-def standardized(X, c, center, new=()):
-    """Rows as a learner is to see them, and new ones."""
-    rows, c_of_rows = [*X, *new], np.append(c, np.zeros(len(new)))
+    Rows of weight 0 have the smallest weight of those before, as in estimators.
+    """
+    rows, c = np.array([*X, *new]), np.append(c, np.zeros(len(new)))
     Z = []
     for r, x in enumerate(rows):
-        r = min(r, len(c))
-        kept = kept_weights(c[:r]) * (1.0 - FORGETTING)
-        smallest = min(c[:r][c[:r] > 0.0], default=1.0)
-        Z.append(
-            standardized_row(X[:r], kept, x, c_of_rows[len(Z)] or smallest, center)
-        )
+        n = min(r, len(X))
+        counts = c[:n] > 0.0
+        ages = np.cumsum(counts[::-1])[::-1][counts]
+        left = c[:n][counts] * (1.0 - forgetting) ** ages
+        left = np.append(left, c[r] or min(c[:n][counts], default=1.0))
+        seen = np.vstack([X[:n][counts], x])
+        mean = left @ seen / left.sum()
+        deviation = np.sqrt(left @ (seen - mean) ** 2 / left.sum())
+        varies = deviation > 1e-8 * np.abs(mean)
+        z = x - mean if center else x
+        Z.append(np.where(varies, z / np.where(varies, deviation, 1.0), 0.0))
     return np.split(np.array(Z), [len(X)])
+
+
+def assert_learns_standardized_rows(case, layout, forgetting, **parameters):
+    X, y = case.data()
+    new, _ = case.data(seed=3)
+    c, container = weights(len(y)), layout.container
+    estimator = make(case, layout, target=False, **parameters)
+    charged = case.charged(estimator, container(X), y, sample_weight=c)
+    plain = case.make()
+    Z, Z_new = standardized(X, c, layout.center, forgetting, new)
+    with config_context(engine="numpy"):
+        c = weights_of_standardised(case, c)
+        expected = case.charged(plain, container(Z), y, sample_weight=c)
+        assert_close(charged, expected, 1e-9)
+        expected = case.decision(plain, container(Z_new))
+    assert_close(case.decision(estimator, container(new)), expected, 1e-9)
+
+
+@thinned([case for case in ALL if not case.traits.by_vector], layout=LAYOUTS)
+def test_scaling(case, layout, engine):
+    assert_learns_standardized_rows(case, layout, 0.0)
 
 
 # The moments.
 
 
 @in_layouts
-def test_plain_learner_of_standardized_rows(case, layout, engine):
-    X, y = case.data()
-    new, _ = case.data(seed=3)
-    c = weights(len(y))
-    estimator = forgetful(case, layout, target=False)
-    container = layout.container
-    charged = case.charged(estimator, container(X), y, sample_weight=c)
-
-    plain = case.make()
-    Z, Z_new = standardized(X, c, layout.center, new)
-    with config_context(engine="numpy"):
-        c = weights_of_standardised(case, c)
-        assert_close(charged, case.charged(plain, Z, y, sample_weight=c), 1e-9)
-        expected = case.decision(plain, Z_new)
-    assert_close(case.decision(estimator, container(new)), expected, 1e-9)
-
-
-@thinned(CASES)
-def test_none_is_zero(case, engine):
-    X, y = case.data()
-    plain, none = make(case, LAYOUTS[1]), forgetful(case, LAYOUTS[1])
-    none.set_params(moment_forgetting=0)
-    assert_identical(case.charged(none, X, y), case.charged(plain, X, y))
+def test_forgetting(case, layout, engine):
+    forgetting = {"moment_forgetting": FORGETTING}
+    assert_learns_standardized_rows(case, layout, FORGETTING, **forgetting)
 
 
 @pytest.mark.cases(2)
@@ -115,37 +115,18 @@ def test_compiled(run, engine):
 
 
 @thinned(CASES)
-def test_sparse_rows_without_scaling(case, engine):
-    """They have no moments that could forget."""
+def test_without_moments_that_could_forget(case, engine):
+    """Of sparse rows that are not scaled; and forgetting 0 is none."""
     X, y = case.data()
-    X, c = sparse.csr_array(X), weights(len(y))
-    plain = make(case, LAYOUTS[2], scale=False)
-    other = forgetful(case, LAYOUTS[2], scale=False)
-    expected = case.charged(plain, X, y, sample_weight=c)
-    assert_identical(case.charged(other, X, y, sample_weight=c), expected)
-    assert_identical(case.decision(other, X), case.decision(plain, X))
-    assert_identical(other.coef_, plain.coef_)
-
-
-def naive_rows(X, c, forgetting):
-    """Scale rows by sums over all rows up to each, in plain Python.
-
-    Rows of weight 0 have the smallest weight of those before, as in estimators.
-    """
-    kept, Z = 1.0 - forgetting, np.zeros(X.shape)
-    for t in range(len(X)):
-        learned = [s for s in range(t) if c[s] > 0.0]
-        c_t = c[t] or min((c[s] for s in learned), default=1.0)
-        ages = {s: len(learned) - n for n, s in enumerate(learned)}
-        left = [(s, c[s] * kept**age) for s, age in ages.items()] + [(t, c_t)]
-        total = fsum(weight for _, weight in left)
-        for j in np.flatnonzero(X[t]).tolist():
-            mean = fsum(weight * X[s, j] for s, weight in left) / total
-            squares = fsum(weight * (X[s, j] - mean) ** 2 for s, weight in left)
-            deviation = sqrt(squares / total)
-            varies = deviation > 1e-8 * abs(mean)
-            Z[t, j] = X[t, j] / deviation if varies else 0.0
-    return Z
+    c = weights(len(y))
+    for rows, layout, changes in (
+        (sparse.csr_array(X), LAYOUTS[2], [{}, {"moment_forgetting": FORGETTING}]),
+        (X, LAYOUTS[1], [{"scale": True}, {"scale": True, "moment_forgetting": 0}]),
+    ):
+        models = [make(case, layout, **{"scale": False} | each) for each in changes]
+        said = [case.charged(each, rows, y, sample_weight=c) for each in models]
+        assert_identical(*said)
+        assert_identical(*(case.decision(each, rows) for each in models))
 
 
 class Scaled:
@@ -198,8 +179,8 @@ def sparse_streams(draw):
 def test_sums_over_all_rows(engine, stream, forgetting):
     X, c, cuts, are_sparse = stream
     whole, parts, mixed = (Scaled(3, forgetting) for _ in range(3))
-    Z = whole.learn(X, c)
-    expected = naive_rows(X, c, forgetting)
+    Z, new = whole.learn(X, c), np.array([[1.0, 0.0, -3.0]])
+    expected, of_new = standardized(X, c, False, forgetting, new)
     assert_allclose(Z, expected, rtol=1e-6, atol=1e-12)
     chunks = np.split(np.arange(len(X)), cuts)
     assert_identical(np.vstack([parts.learn(X[i], c[i]) for i in chunks]), Z)
@@ -210,12 +191,9 @@ def test_sums_over_all_rows(engine, stream, forgetting):
         for i, is_sparse in zip(chunks, are_sparse, strict=False)
     ]
     assert_allclose(np.vstack(of_mixed), expected, rtol=1e-6, atol=1e-12)
-    new = np.array([[1.0, 0.0, -3.0]])
-    ends = np.vstack([X, new]), np.append(c, 0.0)
-    expected = naive_rows(*ends, forgetting)[-1:]
     predicted = whole.predict(sparse.csr_array(new)).toarray()
-    assert_allclose(predicted, expected, rtol=1e-6)
-    assert_allclose(whole.predict(new), expected, rtol=1e-6)
+    assert_allclose(predicted, of_new, rtol=1e-6)
+    assert_allclose(whole.predict(new), of_new, rtol=1e-6)
 
 
 @pytest.mark.parametrize("engine", [*ENGINES, "numba"], indirect=True)
@@ -292,23 +270,19 @@ def test_other_columns(columns, engine):
 @pytest.mark.parametrize("center", [False, True])
 def test_stuck_feature(center, engine):
     """It counts as constant before rounding is all that is left of its deviation."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(2000, 3))
+    X = np.random.default_rng(0).normal(size=(2000, 3))
     X[100:1500, 1] = 0.3
     X[:100, 2] = 7.0
     y = X[:, 0]
     parameters = {"center": center, "scale": True, "moment_forgetting": FORGETTING}
-    estimator = ScInOLRegressor(**parameters)
+    estimator, without = (ScInOLRegressor(**parameters) for _ in range(2))
     estimator.partial_fit(X[:1400], y[:1400])
     assert estimator.coef_[1] == 0.0
     assert np.all(estimator.coef_[[0, 2]] != 0.0)
-    without = ScInOLRegressor(**parameters).partial_fit(X[:1400, [0, 2]], y[:1400])
+    without.partial_fit(X[:1400, [0, 2]], y[:1400])
     # The rows before it got stuck taught it something, which nothing is left of.
-    assert_allclose(
-        estimator.predict(X[1400:1500]),
-        without.predict(X[1400:1500, [0, 2]]),
-        atol=0.05,
-    )
+    expected = without.predict(X[1400:1500, [0, 2]])
+    assert_allclose(estimator.predict(X[1400:1500]), expected, atol=0.05)
     errors = [
         np.abs(model.partial_fit_predict(rows, y[1400:]) - y[1400:])[100:].mean()
         for model, rows in ((estimator, X[1400:]), (without, X[1400:, [0, 2]]))
@@ -372,18 +346,3 @@ def test_tiny_value_long_ago(engine):
     estimator = ScInOLRegressor(scale=True, moment_forgetting=0.5, fit_intercept=False)
     estimator.partial_fit(values[:, np.newaxis], values)
     assert estimator.coef_ == [0.0]
-
-
-@pytest.mark.cases(1)
-def test_features_that_drift(engine):
-    """The label says whether a value is above what was usual lately."""
-    rng = np.random.default_rng(0)
-    drift = np.cumsum(rng.normal(size=3000))
-    x = drift + rng.normal(size=3000)
-    y = x - drift
-    errors = []
-    for forgetting in 0.0, 0.1:
-        estimator = ScInOLRegressor(scale=True, moment_forgetting=forgetting)
-        said = estimator.partial_fit_predict(x[:, np.newaxis], y)
-        errors.append(np.abs(said - y).mean())
-    assert errors[1] < 0.91 * errors[0]
