@@ -673,13 +673,23 @@ REFUSED = [
     (BaselineClassifier("ogd", kernel="rbf"), "kernel must be 'linear' with algorithm"),
     (BaselineRegressor("adaogd", kernel="rbf"), "kernel must be 'linear' with"),
     (BaselineRegressor("kernel_gd", radius=1.0), "radius must be None"),
+    *(
+        (estimator(kernel=kernel, scale=True), "scale must be False with a kernel")
+        for estimator in (DFEGClassifier, partial(BaselineRegressor, "kernel_gd"))
+        for kernel in ("rbf", "precomputed")
+    ),
+    (
+        BaselineRegressor("kernel_gd", kernel="rbf", standardize_target=True),
+        "standardize_target must be False with a kernel",
+    ),
+    (DFEGClassifier(kernel="rbf", clip_ratio=2.0), "clip_ratio must be None with a"),
     (DFEGRegressor(kernel="chi2"), "X contains negative values"),
     (DFEGClassifier(kernel="additive_chi2"), "X contains negative values"),
 ]
 
 
 @pytest.mark.cases(60)
-@pytest.mark.parametrize(("estimator", "words"), REFUSED, ids=str)
+@pytest.mark.parametrize(("estimator", "words"), REFUSED)
 def test_refused(estimator, words, engine):
     with pytest.raises(ValueError, match=words):
         estimator.fit(-np.eye(4), [0, 1, 0, 1])

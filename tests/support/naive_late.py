@@ -19,14 +19,30 @@ from .naive_pools import (
 )
 
 
-class LateClasses:
+class Late:
+    """What both mixtures have: weights of experts, and of levels."""
+
+    def __init__(self, n_experts, *joint):
+        self.hedge, self.levels = FixedShare(n_experts, *joint), FixedShare(6, *joint)
+        self.total, self.weights = 0.0, []
+
+    def served(self, **row):
+        """What is kept of a row, with the weights of all shares that serve it."""
+        row |= {name: [*map(list, vars(self)[name].w)] for name in ("hedge", "levels")}
+        return row
+
+    def learn_levels(self, served, losses, c):
+        # Rounding must not decide which is the best where losses are equal.
+        losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
+        self.levels.update(losses, c, served["levels"])
+
+
+class LateClasses(Late):
     """Mixture of log probabilities, of shape (n_experts, n_classes) for a row."""
 
     def __init__(self, n_experts, n_classes):
-        self.hedge, self.levels = FixedShare(n_experts, 1), FixedShare(6, 1)
-        self.total, self.weights = 0.0, []
-        self.n_classes = n_classes
-        n = n_experts + 1
+        super().__init__(n_experts, 1)
+        self.n_classes, n = n_classes, n_experts + 1
         if n_classes > 2:
             self.pools = [ClassPool(n, *each) for each in POOLS]
         else:
@@ -42,16 +58,9 @@ class LateClasses:
     def serve(self, said):
         first = floats(self.hedge.weights()) @ np.exp(said)
         F = log_probabilities(np.exp([np.log(first), *said])).T
-        pooled = [self.ask(pool, F) for pool in self.pools]
-        of_levels = np.array([first] * 3 + pooled)
-        mixed = floats(self.levels.weights()) @ of_levels
-        return {
-            "said": said,
-            "F": F,
-            "of_levels": of_levels,
-            "answer": np.log(mixed),
-            **weights_before(self),
-        }
+        of_levels = np.array([first] * 3 + [self.ask(pool, F) for pool in self.pools])
+        answer = np.log(floats(self.levels.weights()) @ of_levels)
+        return self.served(said=said, F=F, of_levels=of_levels, answer=answer)
 
     def learn(self, served, y, c):
         self.hedge.update(-served["said"][:, y], c, served["hedge"])
@@ -65,20 +74,17 @@ class LateClasses:
             else:
                 f = served["F"][1] - served["F"][0]
                 pool.learn(f, [2.0 * y - 1.0], relative)
-        losses = -np.log(served["of_levels"][:, y])
-        # Rounding must not decide which is the best where losses are equal.
-        losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
-        self.levels.update(losses, c, served["levels"])
+        self.learn_levels(served, -np.log(served["of_levels"][:, y]), c)
         self.total += -c * served["answer"][y]
 
 
-class LateNumbers:
+class LateNumbers(Late):
     """Mixture of predictions under absolute errors, (n_experts,) for a row."""
 
     def __init__(self, n_experts):
-        self.hedge, self.levels = FixedShare(n_experts), FixedShare(6)
+        super().__init__(n_experts)
         self.pools = pools_of_scores(Separate(AbsoluteError()), n_experts + 1, 0)
-        self.total, self.targets, self.errors, self.weights = 0.0, [], [], []
+        self.targets, self.errors = [], []
 
     def deviation(self):
         if not self.errors:
@@ -104,13 +110,7 @@ class LateNumbers:
             of_levels.append(first + deviation * p)
         of_levels = np.clip(of_levels, *limits)
         answer = floats(self.levels.weights()) @ of_levels
-        return {
-            "said": said,
-            "first": first,
-            "of_levels": of_levels,
-            "answer": answer,
-            **weights_before(self),
-        }
+        return self.served(said=said, first=first, of_levels=of_levels, answer=answer)
 
     def learn(self, served, y, c):
         said, first = served["said"], served["first"]
@@ -123,18 +123,8 @@ class LateNumbers:
         for pool in self.pools:
             if deviation > 0:
                 pool.learn(x, [(y - first) / deviation], c / np.mean(self.weights))
-        losses = np.abs(served["of_levels"] - y)
-        losses = np.where(np.isclose(losses, losses[0], rtol=1e-12), losses[0], losses)
-        self.levels.update(losses, c, served["levels"])
+        self.learn_levels(served, np.abs(served["of_levels"] - y), c)
         self.total += c * abs(served["answer"] - y)
-
-
-def weights_before(mixture):
-    """The weights of all shares, by which a row is served."""
-    return {
-        name: [list(w) for w in getattr(mixture, name).w]
-        for name in ("hedge", "levels")
-    }
 
 
 def floats(numbers):

@@ -159,28 +159,11 @@ def forelse(x):
     return 1.0
 
 
-@refused("`else` after a loop")
-def whileelse(x):
-    n = 0
-    while n < 3:
-        n += 1
-        if x[n - 1] > 1:
-            break
-    else:
-        n = 50
-    return n
-
-
 @refused("by `is`")
 def is_runtime(x):
     a = x
     b = x
     return 1.0 if a is b else 0.0
-
-
-@refused("None and a value")
-def is_none_result(x):
-    return 1.0 if none_or(x[0]) is None else 2.0
 
 
 @refused("first_none returns None in some cases")
@@ -313,11 +296,6 @@ def unpacking_in_turn(x):
     return s + a + b + x[1]
 
 
-@refused("Starred cannot")
-def starred_call(x):
-    return two(*T2)
-
-
 @refused("in parameters")
 def starred_def(x):
     return varargs(x[0])
@@ -397,15 +375,6 @@ def loop_variables(x):
     for k in range(n, -3, -2):
         s = 10 * s + k
     return s
-
-
-@refused("'k' stands for different")
-def loop_var_one(x):
-    k = -1
-    if x[0] > 0:
-        for k in range(1):
-            x[1] += 1
-    return k + x[1]
 
 
 @accepted
@@ -536,17 +505,6 @@ def opt(a, w=None):
     return a * w
 
 
-@refused("'w' stands")
-def param_branch_none2(x):
-    return opt2(x[0])
-
-
-def opt2(a, w=None):
-    if a > 0:
-        w = 2.0
-    return 1.0 if w is None else w
-
-
 @accepted
 def other_functions(x):
     return wrapped(x) + rec(3) + CL(x)
@@ -569,11 +527,6 @@ def tuple_store(x):
     t = (x[0], 1.0)
     t[0] = 2.0
     return t[0]
-
-
-@refused("truth of a tuple")
-def tuple_test(x):
-    return (1.0 if (bump_loop(x), 5.0) else 2.0) + x[0]
 
 
 def noisy(x):

@@ -11,7 +11,7 @@ from support.invariances import weights
 from support.naive import clipped_rows
 from support.registry import LAYOUTS, REPRESENTATIVES, SCALED_LAYOUTS, seeds, thinned
 
-from sklearn_scinol import DFEGClassifier, ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
 LINEAR = [case for case in REPRESENTATIVES if case.has("center")]
 CONTAINERS = [np.array, sparse.csr_array]
@@ -127,9 +127,3 @@ def test_bound_until_a_value_is_clipped(container):
     assert estimator.regret_bound(coef) < np.inf
     estimator.partial_fit(container(X), y)
     assert estimator.regret_bound(coef) == np.inf
-
-
-def test_no_clipping_in_the_space_of_a_kernel():
-    model = DFEGClassifier(kernel="rbf", clip_ratio=2.0)
-    with pytest.raises(ValueError, match="clip_ratio must be None with a kernel"):
-        model.fit([[1.0], [2.0]], [0, 1])
