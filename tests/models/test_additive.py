@@ -69,21 +69,6 @@ def test_reference(case, center, engine):
     estimator._check_state()
 
 
-@pytest.mark.parametrize("function", [np.exp, np.cbrt, lambda X: 1e-20 * X])
-def test_codes_depend_on_the_order_only(function, engine):
-    case = CASES[0]
-    X, y = unit(case)
-    plain, other = (case.make(additive=True) for _ in range(2))
-    case.partial_fit(plain, X, y)
-    case.partial_fit(other, function(X), y)
-    rows = [
-        model._model.transform(Z)[:, X.shape[1] :]
-        for model, Z in ((plain, X), (other, function(X)))
-    ]
-    assert rows[0].nnz > 3 * len(X)
-    assert_array_equal(rows[0].toarray(), rows[1].toarray())
-
-
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("estimator", [ScInOLClassifier, HedgeClassifier])
 def test_epochs_have_bins_of_all_rows(estimator, container):

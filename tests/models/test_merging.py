@@ -40,21 +40,22 @@ CONTAINERS = [np.array, sparse.csr_array]
 AS_GIVEN = {"center": False, "scale": False, "standardize_target": False}
 
 
-def parts(n, sizes):
-    """Rows of parts of such sizes, one after the other."""
-    ends = np.cumsum(sizes)
-    assert ends[-1] == n
-    return [slice(*each) for each in zip(ends - sizes, ends, strict=True)]
-
-
-def learned(case, estimator, X, y, sizes, c=None):
-    """Copies of an estimator, each of which has learned a part."""
+def learned(estimator, X, y, sizes, c=None, **classes):
+    """Copies of an estimator, each of which has learned a part, of the rows in turn."""
     models = []
-    for rows in parts(len(y), np.array(sizes)):
+    for rows in np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1]):
         weights = {} if c is None else {"sample_weight": c[rows]}
-        copy = deepcopy(estimator)
-        models.append(case.partial_fit(copy, X[rows], y[rows], **weights))
+        models.append(
+            deepcopy(estimator).partial_fit(X[rows], y[rows], **weights, **classes)
+        )
     return models
+
+
+def assert_mean(merged, models, shares, rtol, atol=0.0):
+    for name in "coef_", "intercept_":
+        means = [getattr(model, name) for model in models]
+        expected = np.average(means, axis=0, weights=shares)
+        assert_allclose(getattr(merged, name), expected, rtol=rtol, atol=atol)
 
 
 def stays_where_it_was(case, center):
@@ -63,18 +64,17 @@ def stays_where_it_was(case, center):
     return not (center and (case.radius is not None or case.traits.in_ball))
 
 
-@thinned(CASES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
+@thinned([*CASES, *AVERAGING], layout=[*LAYOUTS, *SCALED_LAYOUTS])
 def test_weights_are_means(case, layout, engine):
     # SFMD's state holds weights up to a limit, which their mean may exceed.
     X, y = case.data(42, seed=0 if case.algorithm == "sfmd" else None)
     center, scale, container = layout.center, layout.scale, layout.container
-    estimator = case.make(center=center, scale=scale)
-    models = learned(case, estimator, container(X), y, [20, 12, 10])
+    estimator, sizes = case.make(center=center, scale=scale), [20, 12, 10]
+    models = learned(estimator, container(X), y, sizes, **case.classes())
     before = deepcopy(models)
     merged = merge_models(models)
     merged._check_state()
-    for model, same in zip(models, before, strict=True):
-        assert_identical(vars(model), vars(same))
+    assert_identical([*map(vars, models)], [*map(vars, before)])
     assert merged.n_samples_seen_ == 42
     losses = [model.cumulative_loss_ for model in models]
     assert merged.cumulative_loss_ == pytest.approx(sum(losses))
@@ -82,14 +82,9 @@ def test_weights_are_means(case, layout, engine):
     assert merged.loss_curve_ == [*chain.from_iterable(curves)]
     assert not hasattr(merged, "regret_bound")
     is_exact = not case.traits.by_vector and stays_where_it_was(case, center)
+    is_exact &= not case.average or not (center or scale)
     if hasattr(merged, "coef_") and is_exact and not (scale and case.traits.in_ball):
-        shares = np.array([20, 12, 10]) / 42
-        for name in "coef_", "intercept_":
-            means = sum(
-                share * getattr(model, name)
-                for share, model in zip(shares, models, strict=True)
-            )
-            assert_allclose(getattr(merged, name), means, rtol=1e-6, atol=1e-9)
+        assert_mean(merged, models, sizes, 1e-6, 1e-9)
     case.partial_fit(merged, container(X), y)
     merged._check_state()
     assert merged.n_samples_seen_ == 84
@@ -99,17 +94,16 @@ def test_weights_are_means(case, layout, engine):
 def test_a_single_model_goes_on_as_it_would(case, container, weighted, engine):
     X, y = case.data(60)
     c = np.random.default_rng(1).choice([0.5, 1.0, 4.0], 60) if weighted else None
-    estimator = case.make()
-    (model,) = learned(case, estimator, container(X[:40]), y[:40], [40], c)
-    nothing = case.partial_fit(
-        deepcopy(estimator), container(X[:2]), y[:2], sample_weight=[0.0, 0.0]
+    first, rest = container(X[:40]), container(X[40:])
+    model = case.partial_fit(
+        case.make(), first, y[:40], sample_weight=c if c is None else c[:40]
     )
+    nothing = case.partial_fit(case.make(), first[:2], y[:2], sample_weight=[0.0, 0.0])
     merged = merge_models([model, nothing])
-    rest = {} if c is None else {"sample_weight": c[40:]}
-    said = case.decision(model, X[40:])
-    assert_allclose(case.decision(merged, X[40:]), said, rtol=1e-6)
+    said = case.decision(model, rest)
+    assert_allclose(case.decision(merged, rest), said, rtol=1e-6)
     for each in model, merged:
-        case.partial_fit(each, container(X[40:]), y[40:], **rest)
+        case.partial_fit(each, rest, y[40:], sample_weight=c if c is None else c[40:])
     assert_allclose(case.decision(merged, X), case.decision(model, X), rtol=1e-5)
     assert merged.cumulative_loss_ == pytest.approx(model.cumulative_loss_)
 
@@ -118,7 +112,7 @@ def test_a_single_model_goes_on_as_it_would(case, container, weighted, engine):
 def test_order_and_steps_do_not_matter(case, center, engine):
     X, y = case.data(48)
     start = case.partial_fit(case.make(center=center), X[:12], y[:12])
-    models = learned(case, start, X[12:], y[12:], [10, 12, 8, 6])
+    models = learned(start, X[12:], y[12:], [10, 12, 8, 6], **case.classes())
     a, b, c, d = models
     at_once = merge_models(models, start=start)
     pairs = merge_models([a, b], start=start), merge_models([d, c], start=start)
@@ -131,49 +125,26 @@ def test_order_and_steps_do_not_matter(case, center, engine):
         assert_allclose(said, expected, atol=1e-6 * np.abs(expected).max())
 
 
-@thinned(AVERAGING)
-def test_averaged_weights(case, engine):
-    X, y = case.data(60)
-    models = learned(case, case.make(), X, y, [30, 30])
-    merged = merge_models(models)
-    if hasattr(merged, "coef_"):
-        means = (models[0].coef_ + models[1].coef_) / 2
-        assert_allclose(merged.coef_, means, rtol=1e-6, atol=1e-12)
-    case.partial_fit(merged, X, y)
-    merged._check_state()
-
-
 @pytest.mark.cases(20)
 @pytest.mark.parametrize("container", CONTAINERS)
 @pytest.mark.parametrize("unit", [2.0**-5, 2.0**300])
 @seeds
 def test_units_cancel_to_the_last_bit(unit, container, seed):
+    """Also those of the first values of each part."""
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(90, 3)), rng.integers(2, size=90)
-    units = np.array([1.0, unit, 1.0 / unit])
-    said = []
+    units, said = np.array([1.0, unit, 1.0 / unit]), []
     for rows in container(X), container(X * units):
-        models = [
-            ScInOLClassifier().partial_fit(rows[part], y[part], classes=[0, 1])
-            for part in parts(90, np.array([40, 50]))
-        ]
+        models = learned(ScInOLClassifier(), rows, y, [40, 50], classes=[0, 1])
         merged = merge_models(models).partial_fit(rows[:20], y[:20])
         said.append(merged.decision_function(rows))
     assert (said[0] == said[1]).all()
-
-
-def test_units_of_their_own():
-    """A feature whose first values have other units in each part."""
-    X = np.array([[2.0**300], [2.0**300], [2.0**310], [2.0**310]])
-    y = [0, 1, 1, 1]
-    models = [
-        ScInOLClassifier(center=False).partial_fit(X[rows], y[rows], classes=[0, 1])
-        for rows in (slice(2), slice(2, 4))
-    ]
+    far = container(np.array([[2.0**300], [2.0**300], [2.0**310], [2.0**310]]))
+    plain = ScInOLClassifier(center=False)
+    models = learned(plain, far, np.array([0, 1, 1, 1]), [2, 2], classes=[0, 1])
     merged = merge_models(models)
     merged._check_state()
-    means = (models[0].coef_ + models[1].coef_) / 2
-    assert_allclose(merged.coef_, means, rtol=1e-12)
+    assert_mean(merged, models, [2, 2], 1e-12)
 
 
 # What is exact.
@@ -188,27 +159,22 @@ def test_moments_are_those_of_all_rows(container, weighted):
     X[:100] += 7.0  # parts that differ
     y = rng.normal(size=300)
     c = rng.choice([0.1, 1.0, 3.0], 300) if weighted else np.ones(300)
-    make = ScInOLRegressor if container is np.array else AdaImplicitClassifier
+    estimator, classes = ScInOLRegressor(scale=True), {}
     if container is not np.array:
-        y = y > 0
-    classes = {} if container is np.array else {"classes": [False, True]}
-    models = [
-        make(scale=True).partial_fit(
-            container(X[rows]), y[rows], sample_weight=c[rows], **classes
-        )
-        for rows in parts(300, np.array([100, 150, 50]))
-    ]
-    one = make(scale=True).partial_fit(container(X), y, sample_weight=c, **classes)
-    merged = merge_models(models)._model
-    for of_merged, of_one in zip(
+        estimator, classes = AdaImplicitClassifier(scale=True), {"classes": [0, 1]}
+        y = 1 * (y > 0)
+    rows = container(X), y
+    models = learned(estimator, *rows, [100, 150, 50], c, **classes)
+    (one,) = learned(estimator, *rows, [300], c, **classes)
+    merged, one = merge_models(models)._model, one._model
+    assert_allclose(
         merged.features.mean_and_variance(),
-        one._model.features.mean_and_variance(),
-        strict=True,
-    ):
-        assert_allclose(of_merged, of_one, rtol=1e-10)
-    assert_allclose(merged.features.weight_sum, one._model.features.weight_sum)
+        one.features.mean_and_variance(),
+        rtol=1e-10,
+    )
+    assert_allclose(merged.features.weight_sum, one.features.weight_sum)
     if merged.target is not None:
-        assert_allclose(merged.target.moments, one._model.target.moments, rtol=1e-10)
+        assert_allclose(merged.target.moments, one.target.moments, rtol=1e-10)
 
 
 @pytest.mark.cases(3)
@@ -225,9 +191,8 @@ def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
     one = deepcopy(start).partial_fit(X, y, sample_weight=c)
     if n_start:
         start.partial_fit(X[:n_start], y[:n_start], sample_weight=c[:n_start])
-    rows = np.split(np.arange(n_start, 200), [60, 90, 150])
-    models = [deepcopy(start).partial_fit(X[i], y[i], sample_weight=c[i]) for i in rows]
-    merged = merge_models(models, start=start if n_start else None)
+    rest = X[n_start:], y[n_start:], [60, 30, 60, 50 - n_start], c[n_start:]
+    merged = merge_models(learned(start, *rest), start=start if n_start else None)
     if weighted:  # each model has learned weights relative to its own mean
         assert_allclose(merged.coef_, one.coef_, atol=0.05)
         return
@@ -259,8 +224,7 @@ def test_mixture(make, loss):
     y = X[:, 0] - X[:, 1] ** 2 + 0.3 * rng.normal(size=150)
     y = (y > 0).astype(int) if make is HedgeClassifier else y
     classes = {"classes": [0, 1]} if make is HedgeClassifier else {}
-    rows = np.array_split(np.arange(150), 3)
-    models = [make(loss=loss).partial_fit(X[i], y[i], **classes) for i in rows]
+    models = learned(make(loss=loss), X, y, [50, 50, 50], **classes)
     merged = merge_models(models)
     merged._check_state()
     losses = sum(model.expert_losses_ for model in models)
@@ -285,10 +249,7 @@ def test_weights_of_experts_are_geometric_means():
     rng = np.random.default_rng(0)
     experts = [("a", ScInOLClassifier()), ("b", AdaImplicitClassifier())]
     X, y = rng.normal(size=(30, 2)), rng.integers(2, size=30)
-    models = [
-        HedgeClassifier(experts).partial_fit(X[rows], y[rows], classes=[0, 1])
-        for rows in (slice(20), slice(20, 30))
-    ]
+    models = learned(HedgeClassifier(experts), X, y, [20, 10], classes=[0, 1])
     states = [model._model.hedges[0]._state for model in models]
     merged = merge_models(models)._model.hedges[0]
     for name in "of_shares", "of_experts":
@@ -300,26 +261,16 @@ def test_weights_of_experts_are_geometric_means():
     assert_allclose(merged._state.totals, states[0].totals + states[1].totals)
 
 
-def test_experts_from_elsewhere_cannot_be_merged():
-    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier())]
-    model = HedgeClassifier(experts).partial_fit([[0.0], [1.0]], [0, 1], classes=[0, 1])
-    with pytest.raises(TypeError, match="SGDClassifier cannot be merged"):
-        merge_models([model, deepcopy(model)])
-
-
 @pytest.mark.parametrize("n_start", [0, 100])
 def test_functions_of_features(n_start, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(700, 2))
-    y = np.abs(X[:, 0]) < 0.7
-    make = ScInOLClassifier(additive=True, scale=True)
-    start = deepcopy(make)
+    y, classes = np.abs(X[:, 0]) < 0.7, {"classes": [False, True]}
+    start = ScInOLClassifier(additive=True, scale=True)
     if n_start:
-        start.partial_fit(X[:n_start], y[:n_start], classes=[False, True])
-    models = [
-        deepcopy(start).partial_fit(X[i], y[i], classes=[False, True])
-        for i in np.array_split(np.arange(n_start, 700), 3)
-    ]
+        start.partial_fit(X[:n_start], y[:n_start], **classes)
+    sizes = [233, 233, 234 - n_start]
+    models = learned(start, X[n_start:], y[n_start:], sizes, **classes)
     merged = merge_models(models, start=start if n_start else None)
     merged._check_state()
     said = [model.decision_function(X) for model in models]
@@ -339,28 +290,22 @@ def test_functions_of_features(n_start, engine):
 def test_kernels(n_start, average, max_support, container, engine):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(110, 3))
-    y = (X**2).sum(axis=1) > 2
-    make = DFEGClassifier(kernel="rbf", average=average, max_support=max_support)
-    start = deepcopy(make)
+    y, classes = (X**2).sum(axis=1) > 2, {"classes": [False, True]}
+    start = DFEGClassifier(kernel="rbf", average=average, max_support=max_support)
+    given = {}
     if n_start:
-        start.partial_fit(container(X[:n_start]), y[:n_start], classes=[False, True])
-    models = [
-        deepcopy(start).partial_fit(container(X[i]), y[i], classes=[False, True])
-        for i in np.array_split(np.arange(n_start, 110), 3)
-    ]
-    merged = merge_models(models, start=start if n_start else None)
+        start.partial_fit(container(X[:n_start]), y[:n_start], **classes)
+        given = {"start": start}
+    rest = container(X[n_start:]), y[n_start:], [30, 30, 50 - n_start]
+    models = learned(start, *rest, **classes)
+    merged = merge_models(models, **given)
     merged._check_state()
     if max_support is not None:
         assert merged._model.n_support <= max_support
     elif not average:
-        coefs = [model._model for model in models]
-        new = [model._weights()[model.n_support - 1] for model in coefs]
-        assert len(new) == 3
-        assert merged._model.n_support == (
-            sum(model.n_support for model in coefs) - 2 * start._model.n_support
-            if n_start
-            else sum(model.n_support for model in coefs)
-        )
+        of_models = sum(model._model.n_support for model in models)
+        of_start = 2 * start._model.n_support if n_start else 0
+        assert merged._model.n_support == of_models - of_start
     merged.partial_fit(container(X), y)
     merged._check_state()
 
@@ -369,14 +314,10 @@ def test_kernel_expansions_are_means():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 3)), rng.normal(size=60)
     make = BaselineRegressor("kernel_gd", kernel="rbf", learning_rate=0.5)
-    models = [
-        deepcopy(make).partial_fit(X[rows], y[rows])
-        for rows in (slice(40), slice(40, 60))
-    ]
-    merged = merge_models(models)
+    models = learned(make, X, y, [40, 20])
     coefs = [model.dual_coef_ for model in models]
     expected = np.hstack([2 / 3 * coefs[0], 1 / 3 * coefs[1]])
-    assert_allclose(merged.dual_coef_, expected, rtol=1e-9)
+    assert_allclose(merge_models(models).dual_coef_, expected, rtol=1e-9)
 
 
 # Classes.
@@ -410,29 +351,38 @@ def test_classes_that_only_some_have_seen():
 
 def test_refused():
     X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
-    model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
-
-    def refused(error, match, *others, **start):
-        before = deepcopy(model)
-        with pytest.raises(error, match=match):
-            merge_models([model, *others], **start)
+    classes = {"classes": y}
+    model = ScInOLClassifier().partial_fit(X, y, **classes)
+    before, later = deepcopy(model), deepcopy(model).partial_fit(X, y)
+    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier())]
+    foreign = HedgeClassifier(experts).partial_fit(X, y, **classes)
+    precomputed = DFEGClassifier(kernel="precomputed").fit(np.eye(4), [0, 1, 0, 1])
+    other, hinge = AdaImplicitClassifier(), ScInOLClassifier("hinge")
+    narrow, as_sparse = ScInOLClassifier(), ScInOLClassifier()
+    narrow.partial_fit([[0.0]], [0], **classes)
+    as_sparse.partial_fit(sparse.csr_array(X), y, **classes)
+    for each in other, hinge:
+        each.partial_fit(X, y, **classes)
+    for models, start, error, words in [
+        ([], None, ValueError, "at least one model"),
+        ([model, ScInOLClassifier()], None, NotFittedError, "not fitted"),
+        ([model, SGDClassifier().fit(X, y)], None, TypeError, "SGDClassifier cannot"),
+        ([foreign, deepcopy(foreign)], None, TypeError, "SGDClassifier cannot"),
+        ([precomputed, deepcopy(precomputed)], None, ValueError, "precomputed kernels"),
+        ([model, other], None, ValueError, "cannot be merged with ScInOLClassifier"),
+        ([model, hinge], None, ValueError, "same parameters .* loss differs"),
+        ([model, narrow], None, ValueError, "same features"),
+        ([model, as_sparse], None, ValueError, "with centred rows cannot be merged"),
+        ([model], later, ValueError, "A model is not a copy of `start`"),
+    ]:
+        with pytest.raises(error, match=words):
+            merge_models(models, start=start)
         assert_identical(vars(model), vars(before))
-
-    with pytest.raises(ValueError, match="at least one model"):
-        merge_models([])
-    refused(NotFittedError, "not fitted", ScInOLClassifier())
-    refused(TypeError, "SGDClassifier cannot be merged", SGDClassifier().fit(X, y))
-    other = AdaImplicitClassifier().partial_fit(X, y, classes=[0, 1])
-    refused(ValueError, "cannot be merged with ScInOLClassifier", other)
-    other = ScInOLClassifier("hinge").partial_fit(X, y, classes=[0, 1])
-    refused(ValueError, "same parameters can be merged: loss differs", other)
-    other = ScInOLClassifier().partial_fit([[0.0]], [0], classes=[0, 1])
-    refused(ValueError, "same features", other)
-    other = ScInOLClassifier().partial_fit(sparse.csr_array(X), y, classes=[0, 1])
-    refused(ValueError, "with centred rows cannot be merged", other)
-    later = deepcopy(model).partial_fit(X, y)
-    refused(ValueError, "A model is not a copy of `start`", start=later)
     merge_models([model, later], start=model)
+    # Parameters that learn nothing may differ.
+    a = HedgeClassifier(n_jobs=1, random_state=0).partial_fit(X, y, **classes)
+    b = HedgeClassifier(n_jobs=2, verbose=1).partial_fit(X, y, **classes)
+    assert merge_models([a, b]).n_samples_seen_ == 4
 
 
 @pytest.mark.parametrize(
@@ -461,16 +411,3 @@ def test_start_that_went_on_learning(make):
     with_same_rows = deepcopy(kept).partial_fit(X[10:30], y[10:30])
     later = deepcopy(with_same_rows).partial_fit(X[30:], y[30:])
     merge_models([with_same_rows, later], start=models[0])
-
-
-def test_precomputed_kernels_are_refused():
-    model = DFEGClassifier(kernel="precomputed").fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="precomputed kernels"):
-        merge_models([model, deepcopy(model)])
-
-
-def test_parameters_that_learn_nothing_may_differ():
-    X, y = [[0.0, 1.0], [1.0, 0.0]], [0, 1]
-    a = HedgeClassifier(n_jobs=1, random_state=0).partial_fit(X, y, classes=[0, 1])
-    b = HedgeClassifier(n_jobs=2, verbose=1).partial_fit(X, y, classes=[0, 1])
-    assert merge_models([a, b]).n_samples_seen_ == 4
