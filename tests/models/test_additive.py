@@ -167,22 +167,20 @@ def test_plot_terms(pyplot):
 
 
 @pytest.mark.thorough
-def test_plot_terms_says_what_is_wrong(pyplot):
+def test_plot_terms_of_what_has_none(pyplot):
     model, X = additive_model(n=200)
-    for wrong, error, words in [
-        ({"features": [(0, 1)]}, TypeError, "feature must be an instance of int"),
-        ({"features": [3]}, ValueError, "feature == 3, must be <= 2"),
-        ({"output": 1}, ValueError, "output == 1, must be <= 0"),
-    ]:
-        with pytest.raises(error, match=words):
-            model.plot_terms(**wrong)
+    for wrong, error in ([(0, 1)], TypeError), ([3], ValueError):
+        with pytest.raises(error, match="feature"):
+            model.plot_terms(wrong)
+    with pytest.raises(ValueError, match="output == 1, must be <= 0"):
+        model.plot_terms(output=1)
     with pytest.raises(NotFittedError):
         ScInOLClassifier(additive=True).plot_terms()
     with pytest.raises(ValueError, match="learned from row 13 on"):
         additive_model(n=11)[0].plot_terms()
     mixture = HedgeRegressor(max_iter=1, tol=None, exclude=["additive"])
     for other in mixture, ScInOLRegressor(), LinearRegression():
-        with pytest.raises(ValueError, match=r"Regress\w+ should be an additive one"):
+        with pytest.raises(ValueError, match="should be an additive one"):
             TermsDisplay.from_estimator(other.fit(X, X[:, 0]))
     X[:, 1] = 1.0
     model = clone(model).partial_fit(X, X[:, 0])

@@ -239,36 +239,7 @@ def test_epochs(case, kernel, max_support, shuffle, engine, monkeypatch):
     assert len(set(estimator.support_)) == len(estimator.support_) <= len(y)
 
 
-# A linear kernel.
-
-
 LINEAR = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 0.0}
-
-
-@pytest.mark.cases(3)
-@representatives
-@pytest.mark.parametrize(
-    ("n_samples", "parameters"),
-    [
-        (800, {**LINEAR, "max_support": 10}),
-        (100, {"kernel": lambda a, b: a @ b}),
-    ],
-    ids=["poly-budget", "callable"],
-)
-def test_linear_kernel(case, n_samples, parameters, engine):
-    """Also when projected to more rows than there are dimensions."""
-    X, y = stream(case, n_samples, n_features=4)
-    c = weights(n_samples)
-    estimator, linear = make(case, **parameters), case.make()
-    charged = case.charged(linear, X, y, sample_weight=c)
-    assert_close(case.charged(estimator, X, y, sample_weight=c), charged, 1e-8)
-    coef = estimator.dual_coef_ @ estimator.support_vectors_
-    assert_close(coef, np.reshape(linear.coef_, coef.shape), 1e-8)
-    new, _ = stream(case, n_features=4, seed=1)
-    assert_close(case.decision(estimator, new), case.decision(linear, new), 1e-8)
-    u, b = np.arange(1.0, coef.size + 1).reshape(coef.shape), np.ones(case.n_outputs)
-    bound = estimator.regret_bound(u, b, vectors=np.eye(4))
-    assert_close(bound, linear.regret_bound(u, b), 1e-8)
 
 
 # Streams.

@@ -1,8 +1,10 @@
 """Rows that wait for their labels are learned as if they came with them, bitwise."""
 
+import contextlib
 import copy
 import pickle
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 
 import numpy as np
@@ -105,44 +107,38 @@ def test_many_rows_or_none():
     assert [*late] == ["b"]
 
 
-def test_rows_of_a_table(engine):
-    """A row is encoded when it comes, and its label changes means when it comes."""
-    rows, (_, y) = table(80), data(80)
-    model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
+@pytest.mark.parametrize("is_table", [True, False])
+def test_steps_learn_rows_when_they_come(is_table, engine):
+    """Labels change means when they come; steps of other packages have none."""
+    rows, y = data(80)
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    if is_table:
+        rows = table(80)
+        model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
     model.partial_fit(rows[:40], y[:40], classes=[0, 1])
-    encoder, last = (copy.deepcopy(step) for _, step in model.steps)
+    first, last = (copy.deepcopy(step) for _, step in model.steps)
     late, one = model.row_by_row().with_late_labels(), last.row_by_row()
     waiting = {}
     for i in range(40, 80):
         row = rows[i].copy()
-        given = MappingProxyType(row) if i % 2 else row
-        proba = late.predict_proba_one(given, i)
-        row.clear()
-        encoded = row_of(encoder.observe_transform(rows[i : i + 1]))
-        expected, waiting[i] = one._come(encoded, "predict_proba")
+        proba = late.predict_proba_one(
+            MappingProxyType(row) if is_table and i % 2 else row, i
+        )
+        row.clear() if is_table else row.fill(np.nan)
+        chunk = rows[i : i + 1]
+        if is_table:
+            x = row_of(first.observe_transform(chunk))
+        else:
+            x = first.partial_fit(chunk).transform(chunk)[0]
+        expected, waiting[i] = one._come(x, "predict_proba")
         assert_identical(proba, expected)
     late = copy.deepcopy(late)
     for i in range(79, 39, -1):
         late.learn_one(i, y[i])
-        encoder.learn_labels(rows[i : i + 1], y[i : i + 1])
+        if is_table:
+            first.learn_labels(rows[i : i + 1], y[i : i + 1])
         one.learn_one(waiting[i], y[i])
-    assert_same_steps(late.rows.estimator, [encoder, last])
-
-
-def test_steps_of_other_packages_learn_rows_when_they_come():
-    X, y = data(80)
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    model.partial_fit(X[:40], y[:40], classes=[0, 1])
-    scaler, last = (copy.deepcopy(step) for _, step in model.steps)
-    late, one, waiting = model.row_by_row().with_late_labels(), last.row_by_row(), {}
-    for i in range(40, 80):
-        late.predict_one(X[i], i)
-        Z = scaler.partial_fit(X[i : i + 1]).transform(X[i : i + 1])
-        _, waiting[i] = one._come(Z[0], "predict")
-        if i >= 50:
-            late.learn_one(i - 10, y[i - 10])
-            one.learn_one(waiting[i - 10], y[i - 10])
-    assert_same_steps(model, [scaler, last])
+    assert_same_steps(late.rows.estimator, [first, last])
 
 
 def test_rows_before_the_first_label_are_observed_after_it():
@@ -269,39 +265,29 @@ def test_threads():
     X, y = data(400)
     model = fitted(ScInOLClassifier(), X, y)
     late = model.row_by_row().with_late_labels(max_waiting=50)
-    errors, n_learned = [], [0, 0, 0, 0]
     barrier = threading.Barrier(6)
 
     def predict(start):
         barrier.wait()
         for i in range(20 + start, 400, 2):
             late.predict_one(X[i], i)
+        return 0
 
-    def learn(number):
+    def learn(_):
         barrier.wait()
+        n_learned = 0
         for _ in range(300):
             for key in [*late][:3]:
-                try:
+                with contextlib.suppress(KeyError):
                     late.learn_one(key, y[key])
-                    n_learned[number] += 1
-                except KeyError:
-                    pass
+                    n_learned += 1
+        return n_learned
 
-    def guarded(function, number):
-        try:
-            function(number)
-        except BaseException as error:
-            errors.append(error)
-
-    work = [(predict, 0), (predict, 1), *((learn, i) for i in range(4))]
-    threads = [threading.Thread(target=guarded, args=each) for each in work]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not errors
-    assert model.n_samples_seen_ == 20 + sum(n_learned)
-    assert sum(n_learned) + late.n_dropped + len(late) == 380
+    with ThreadPoolExecutor(6) as pool:
+        work = [(predict, 0), (predict, 1), *((learn, i) for i in range(4))]
+        n_learned = sum(done.result() for done in [pool.submit(*each) for each in work])
+    assert model.n_samples_seen_ == 20 + n_learned
+    assert n_learned + late.n_dropped + len(late) == 380
 
 
 @pytest.mark.parametrize("scaler", [OnlineScaler(), StandardScaler()])

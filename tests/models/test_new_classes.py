@@ -481,29 +481,6 @@ def test_parameters_and_labels_that_do_not_fit(engine):
         assert state(model) == before
 
 
-@pytest.mark.parametrize(
-    ("expert", "words"),
-    [
-        (SGDClassifier(loss="log_loss"), "needs estimators of this package.*'two'"),
-        (ScInOLClassifier("hinge"), "needs loss='log_loss', got loss='hinge'"),
-        (HedgeClassifier(loss="hinge"), "needs loss='log_loss', got loss='hinge'"),
-        (
-            HedgeClassifier([("sgd", SGDClassifier(loss="log_loss"))]),
-            "needs estimators of this package.*'sgd'",
-        ),
-    ],
-)
-def test_experts_that_take_no_classes(expert, words):
-    X, y = stream()
-    model = HedgeClassifier(
-        [("one", ScInOLClassifier()), ("two", expert)], new_classes="add"
-    )
-    before = state(model)
-    with pytest.raises(ValueError, match=words):
-        model.partial_fit(X, y)
-    assert state(model) == before
-
-
 @pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("container", "engine"),

@@ -4,8 +4,7 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from numpy.testing import assert_allclose
 from support import naive
 from support.comparisons import assert_identical
 from support.invariances import weights
@@ -183,28 +182,3 @@ def test_merging(n_start):
     assert scores[-1] > 0.85
     merged.partial_fit(X, y)
     merged._check_state()
-
-
-def test_epochs_and_seeds():
-    X, y, new = chessboard(100)
-    model = OnlineNewtonRegressor(max_iter=2, **BOARD)
-    expected = clone(model).fit(X, y).predict(new)
-    assert_array_equal(clone(model).fit(X, y).predict(new), expected)
-    others = clone(model).set_params(random_state=1).fit(X, y).predict(new)
-    assert (others != expected).all()
-
-
-@pytest.mark.parametrize("clip_ratio", [None, 1.5])
-def test_rows_in_units(clip_ratio, engine):
-    """Rows that cannot be learned by replay are learned as chunks."""
-    case = REPRESENTATIVES[0]
-    X, y = case.data()
-    X *= 2.0 ** np.array([0, 1, -300, 250, 0, 0])
-    whole, by_rows = (
-        case.make(clip_ratio=clip_ratio, **RANDOM, **STANDARD) for _ in range(2)
-    )
-    case.partial_fit(whole, X, y)
-    rows = by_rows.row_by_row(**case.classes())
-    for x, target in zip(X, y, strict=True):
-        rows.learn_one(x, target)
-    assert_identical(case.decision(by_rows, X), case.decision(whole, X))

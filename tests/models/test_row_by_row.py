@@ -190,15 +190,14 @@ def test_predictions(name, engine):
 
 
 def refused(model, X, y):
-    with pytest.raises(ValueError, match=r"NaN|unseen labels"):
+    with pytest.raises(ValueError, match=r"NaN|unseen labels|is not the same"):
         model.partial_fit(X, y)
+    with pytest.raises(ValueError, match=r"NaN|unseen labels|is not the same"):
+        model.row_by_row().learn_one(X[0], y[0])
 
 
 def refused_parameters(model, X, y):
-    model.set_params(clip_ratio=3.0)
-    for learn in model.partial_fit, lambda *_: model.row_by_row().learn_one(X[0], y[0]):
-        with pytest.raises(ValueError, match="`clip_ratio` is not the same"):
-            learn(X, y)
+    refused(model.set_params(clip_ratio=3.0), X, y)
     model.set_params(clip_ratio=None)
 
 
@@ -215,7 +214,7 @@ USES = {
 
 
 @pytest.mark.cases(3)
-@pytest.mark.parametrize("use", USES.values(), ids=[*USES])
+@pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -237,33 +236,24 @@ def test_other_uses_in_between(estimator, use, engine):
             rows.learn_one(X[i], y[i])
             by_calls.partial_fit(X[i : i + 1], y[i : i + 1])
         for model in by_rows, by_calls:
-            use(model, X[start : start + 5], y[start : start + 5])
+            USES[use](model, X[start : start + 5], y[start : start + 5])
         assert_identical(vars(by_rows), vars(by_calls))
 
 
-def test_engine_that_changes():
+@pytest.mark.parametrize("change", ["engine", "pickled"])
+def test_goes_on_in_between(change):
+    """With another engine, or as a copy."""
     pytest.importorskip("numba", reason="numba is not installed")
     X, y = stream(60, 4)
-    model = ScInOLClassifier()
-    rows, engines = model.row_by_row(classes=[0, 1]), ["numpy", "numba"]
-    expected = ScInOLClassifier()
+    expected, rows = ScInOLClassifier(), ScInOLClassifier().row_by_row(classes=[0, 1])
     for i in range(60):
-        with config_context(engine=engines[i // 10 % 2]):
+        engine = ["numpy", "numba"][change == "engine" and i // 10 % 2]
+        if change == "pickled" and i % 20 == 10:
+            rows = pickle.loads(pickle.dumps(rows))
+        with config_context(engine=engine):
             rows.learn_one(X[i], y[i])
             expected.partial_fit(X[i : i + 1], y[i : i + 1], classes=[0, 1])
-    assert_identical(vars(model), vars(expected))
-
-
-def test_pickled_with_its_rows():
-    X, y = stream(20, 4)
-    rows = ScInOLClassifier().row_by_row(classes=[0, 1])
-    for i in range(10):
-        rows.learn_one(X[i], y[i])
-    other = pickle.loads(pickle.dumps(rows))
-    for i in range(10, 20):
-        for each in rows, other:
-            each.learn_one(X[i], y[i])
-    assert_identical(vars(other.estimator), vars(rows.estimator))
+    assert_identical(vars(rows.estimator), vars(expected))
 
 
 # Rows as they come.
@@ -359,13 +349,8 @@ def test_sparse_rows(kind, engine):
 @pytest.mark.parametrize("n_before", [1, 5])
 def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
     """Also their new features are as they were: see `test_rows_that_diverge`."""
-    model = BaselineRegressor(
-        "sgd",
-        loss="squared_error",
-        learning_rate=1e6,
-        scale=True,
-        fit_intercept=False,
-    )
+    parameters = {"loss": "squared_error", "learning_rate": 1e6, "scale": True}
+    model = BaselineRegressor("sgd", fit_intercept=False, **parameters)
     rows = model.row_by_row(n_features=9)
     for j in range(n_before):
         rows.learn_one((np.array([j]), np.array([1e-10])), 1.0)

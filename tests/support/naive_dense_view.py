@@ -2,7 +2,10 @@
 
 import datetime as dt
 import math
+from collections import defaultdict
 from itertools import pairwise
+
+import numpy as np
 
 from sklearn_scinol.tables.columns import TOKEN
 
@@ -13,28 +16,21 @@ class Means:
     """Running means of targets by keys, in dicts."""
 
     def __init__(self, n_targets, start, n_start):
-        self.sums, self.counts = {}, {}
-        self.total, self.weight = [0.0] * n_targets, 0.0
-        self.start, self.n_start = start, n_start
+        self.total, self.weight = np.full(n_targets, n_start * start), n_start
+        self.by_key = defaultdict(lambda: (np.zeros(n_targets), 0.0))
 
     def of_all(self):
-        n = self.weight + self.n_start
-        sums = [total + self.n_start * self.start for total in self.total]
-        return [s / n if n else 0.0 for s in sums]
+        return self.total / self.weight if self.weight else self.total
 
     def of_key(self, key, smooth):
-        sums = self.sums.get(key, [0.0] * len(self.total))
-        n = self.counts.get(key, 0.0)
-        pairs = zip(sums, self.of_all(), strict=True)
-        return [(s + smooth * mean) / (n + smooth) for s, mean in pairs]
+        total, n = self.by_key.get(key, (0.0, 0.0))
+        return (total + smooth * self.of_all()) / (n + smooth)
 
     def learn(self, keys, y, c):
         for key in keys:
-            sums = self.sums.get(key, [0.0] * len(y))
-            self.sums[key] = [s + c * v for s, v in zip(sums, y, strict=True)]
-            self.counts[key] = self.counts.get(key, 0.0) + c
-        self.total = [s + c * v for s, v in zip(self.total, y, strict=True)]
-        self.weight += c
+            total, n = self.by_key[key]
+            self.by_key[key] = total + c * np.array(y), n + c
+        self.total, self.weight = self.total + c * np.array(y), self.weight + c
 
 
 def words_of(text):
@@ -42,9 +38,9 @@ def words_of(text):
     return words + [" ".join(pair) for pair in pairwise(words)]
 
 
-def log_odds(share):
-    share = min(max(share, 1e-6), 1.0 - 1e-6)
-    return math.log(share / (1.0 - share))
+def log_odds(shares):
+    shares = np.clip(shares, 1e-6, 1.0 - 1e-6)
+    return np.log(shares / (1.0 - shares))
 
 
 def parts_of(when):
@@ -64,7 +60,7 @@ def dense_view(rows, kinds, targets, c, are_shares):
     k = len(targets[0])
     means = Means(k, 1.0 / (k + 1), 1.0) if are_shares else Means(k, 0.0, 0.0)
     sums, counts, view = {}, {}, []
-    link = log_odds if are_shares else float
+    link = log_odds if are_shares else np.array
 
     def filled(place, value):
         if value is None:
@@ -84,21 +80,18 @@ def dense_view(rows, kinds, targets, c, are_shares):
                 parts = [None] * 4 if value is None else parts_of(value)
                 values += [filled((name, j), part) for j, part in enumerate(parts)]
                 keys.append((name, value and value.date()))
-                values += means.of_key(keys[-1], 20.0)
+                values += [*means.of_key(keys[-1], 20.0)]
             elif kind == "category":
                 keys.append((name, value))
-                values += means.of_key(keys[-1], 20.0)
+                values += [*means.of_key(keys[-1], 20.0)]
             else:
                 words = [(name, word) for word in words_of(value or "")]
                 keys += words
-                of_words = [means.of_key(word, 2.0) for word in words]
                 of_all, n = means.of_all(), len(words)
-                for j in range(k):
-                    shares = [each[j] for each in of_words]
-                    values.append(sum(shares) / n if n else of_all[j])
-                for j in range(k):
-                    of_word = [link(each[j]) - link(of_all[j]) for each in of_words]
-                    values.append(sum(of_word))
+                of_words = np.array([means.of_key(word, 2.0) for word in words])
+                of_words = of_words.reshape(n, k)
+                values += [*(of_words.mean(axis=0) if n else of_all)]
+                values += [*(link(of_words) - link(of_all)).sum(axis=0)]
                 values.append(math.log(1 + n))
         n_missing = sum(row.get(name) is None for name in kinds)
         view.append([*values, n_missing])

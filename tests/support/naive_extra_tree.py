@@ -9,8 +9,6 @@ from decimal import Decimal
 
 from .naive_forest import Node, Tree
 
-__all__ = ["ExtraTree"]
-
 
 def code_length(labels, n_classes):
     """Code length of labels by Krichevsky and Trofimov, in nats."""
@@ -27,30 +25,10 @@ def squared_deviations(values):
 
 
 class ExtraTree(Tree):
-    """A tree that learns rows, lists of numbers.
+    """A tree that learns rows; `n_classes` is 0 in regression."""
 
-    Parameters
-    ----------
-    state, predict, likelihood, max_nodes
-        See :class:`Tree`.
-    penalty : float
-    window : int
-    n_classes : int
-        0 in regression.
-    """
-
-    def __init__(
-        self,
-        state,
-        predict,
-        likelihood,
-        *,
-        penalty,
-        window,
-        n_classes,
-        max_nodes=10**9,
-    ):
-        super().__init__(state, predict, likelihood, max_nodes)
+    def __init__(self, *nodes, penalty, window, n_classes, max_nodes=10**9):
+        super().__init__(*nodes, max_nodes)
         self.penalty, self.window, self.n_classes = penalty, window, n_classes
         self.stored, self.errors = [], []
 
@@ -69,10 +47,10 @@ class ExtraTree(Tree):
             deviation = math.sqrt(mean)
             if self.root.rows:
                 self.errors.append((y - float(self.predict(x)[0]), c))
-        node, path = self.root, [self.root]
-        while node.children:
-            node = node.child_of(x)
-            path.append(node)
+        path = [self.root]
+        while path[-1].children:
+            path.append(path[-1].child_of(x))
+        node = path[-1]
         for each in path:
             prediction = self.predict_node(each.rows)
             each.weight *= self.likelihood(prediction, y, c, deviation)

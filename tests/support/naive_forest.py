@@ -12,8 +12,6 @@ import numpy as np
 
 from support.naive import relative_to_means
 
-__all__ = ["Tree", "class_shares", "means", "predictions"]
-
 LN_2 = math.log(2.0)
 MASK = 2**64 - 1
 
@@ -39,10 +37,9 @@ class Node:
     """
 
     def __init__(self, low, high):
-        self.low, self.high = list(low), list(high)
+        self.low, self.high = np.array(low), np.array(high)
         self.rows, self.weight = [], Decimal(1)
         self.time, self.children = math.inf, ()
-        self.feature = self.threshold = None
 
     @property
     def sum_of_prunings(self):
@@ -69,24 +66,14 @@ class Node:
         return LN_2 + min(own, below)
 
     def child_of(self, x):
-        return self.children[x[self.feature] > self.threshold]
-
-    def has(self, other):
-        return self is other or any(child.has(other) for child in self.children)
+        return self.children[int(x[self.feature] > self.threshold)]
 
 
 class Tree:
-    """A tree that learns rows, lists of numbers.
+    """A tree that learns rows, with the state of its generator of random numbers.
 
-    Parameters
-    ----------
-    state : int
-        Of the generator of random numbers.
-    predict : callable
-        Predicts from the rows of a node, pairs of target and weight.
-    likelihood : callable
-        Takes prediction, target and row weight.
-    max_nodes : int
+    `predict` predicts from the rows of a node, pairs of target and weight; `likelihood`
+    takes prediction, target, row weight and deviation.
     """
 
     def __init__(self, state, predict, likelihood, max_nodes=10**9):
@@ -135,98 +122,82 @@ class Tree:
         shapes, total = True, float(sum(c for _, c in self.root.rows))
         if c * len(self.root.rows) < total:
             shapes = self.generator.uniform() * total < c * len(self.root.rows)
-        spans = [
-            max(high, v) - min(low, v)
-            for low, high, v in zip(self.root.low, self.root.high, x, strict=True)
-        ]
+        spans = np.maximum(self.root.high, x) - np.minimum(self.root.low, x)
+        units = np.divide(1.0, spans, out=np.zeros(len(x)), where=spans > 0.0)
+        of_classes = self.likelihood.is_of_classes
         above, birth, node, path = None, 0.0, self.root, []
         while True:
-            ways = [
-                (max(low - v, 0.0) + max(v - high, 0.0)) * (1.0 / s if s > 0.0 else 0.0)
-                for low, high, v, s in zip(node.low, node.high, x, spans, strict=True)
-            ]
+            beyond = np.maximum(node.low - x, 0.0) + np.maximum(x - node.high, 0.0)
+            ways = (beyond * units).tolist()
             labels = {target for target, _ in node.rows}
-            is_pure = not node.children and self.likelihood.is_of_classes
-            is_pure = is_pure and labels <= {y}
+            is_pure = not node.children and of_classes and labels <= {y}
             may_split = shapes and sum(ways) > 0.0 and not is_pure
             if may_split and self.n_nodes + 2 <= self.max_nodes:
                 u = self.generator.uniform()
                 time = birth - math.log(1.0 - u) / sum(ways)
                 if time < node.time:
-                    leaf = self._split(above, node, time, ways, x)
-                    path += [leaf.parent, leaf]
+                    path += self._split(above, node, time, ways, x)
                     break
             if shapes:
-                node.low = [min(low, v) for low, v in zip(node.low, x, strict=True)]
-                node.high = [max(high, v) for high, v in zip(node.high, x, strict=True)]
+                node.low, node.high = np.minimum(node.low, x), np.maximum(node.high, x)
             path.append(node)
             if not node.children:
                 break
             above, birth, node = node, node.time, node.child_of(x)
         labels = {target for target, _ in path[-1].rows}
-        is_of_other = len(labels) == 1 and y not in labels
-        if (
-            shapes
-            and self.likelihood.is_of_classes
-            and is_of_other
-            and not self.founded
-        ):
-            path[-1:] = self._split_pure(above, node, birth, spans, x)
+        is_of_other = of_classes and len(labels - {y}) == len(labels) == 1
+        if shapes and is_of_other and not self.founded:
+            path[-1:] = self._split_pure(above, node, birth, units, x)
         for node in path:
             if not (self.founded and node is path[-1]):
                 prediction = self.predict_node(node.rows)
                 node.weight *= self.likelihood(prediction, y, c, deviation)
             node.rows.append((y, c))
 
-    def _split_pure(self, above, node, time, spans, x):
+    def _split_pure(self, above, node, time, units, x):
         """Split a leaf of one class, whose rows count as uniform in its box."""
         mean = sum(c for _, c in self.root.rows) / len(self.root.rows)
         added, path = 0, []
         while added < 32 and self.n_nodes + 2 <= self.max_nodes:
-            ways = [
-                (high - low) / span if span > 0.0 else 0.0
-                for low, high, span in zip(node.low, node.high, spans, strict=True)
-            ]
+            ways = ((node.high - node.low) * units).tolist()
             if sum(ways) == 0.0:
                 break
             added += 1
             time -= math.log(1.0 - self.generator.uniform()) / sum(ways)
-            j = self._feature(ways)
-            share = self.generator.uniform()
+            j, share = self._feature(ways), self.generator.uniform()
             low, high = node.low[j], node.high[j]
             threshold = low + share * (high - low)
             is_right = x[j] > threshold
             share = 1.0 - share if is_right else share
-            weight = share * sum(c for _, c in node.rows)
-            share = 0.0 if weight < mean else share
+            share *= share * sum(c for _, c in node.rows) >= mean
             parent, other = Node(node.low, node.high), Node(node.low, node.high)
-            parent.time, parent.feature, parent.threshold = time, j, threshold
-            parent.rows = list(node.rows)
+            parent.rows, parent.weight = [*node.rows], node.weight
             # The weights of the children multiply to that of the parent.
-            parent.weight, other.weight = node.weight, Decimal(1)
             (other.high if is_right else other.low)[j] = threshold
             (node.low if is_right else node.high)[j] = threshold
             other.rows = [(y, (1.0 - share) * c) for y, c in node.rows]
             node.rows = [(y, share * c) for y, c in node.rows]
-            parent.children = (other, node) if is_right else (node, other)
-            self._replace(above, node, parent)
-            self.n_nodes += 2
+            children = (other, node) if is_right else (node, other)
+            self._insert(above, node, parent, time, j, threshold, children)
             path.append(parent)
             above = parent
             if share == 0.0:
-                node.rows, node.low, node.high = [], list(x), list(x)
+                node.rows, node.low, node.high = [], np.array(x), np.array(x)
                 other.weight, node.weight = node.weight, Decimal(1)
                 self.founded = True
                 break
         return [*path, node]
 
-    def _replace(self, above, node, parent):
+    def _insert(self, above, node, parent, time, feature, threshold, children):
+        """Put a node with children in the place of another one."""
+        parent.time, parent.feature, parent.threshold = time, feature, threshold
+        parent.children = children
+        self.n_nodes += 2
         if above is None:
             self.root = parent
         else:
-            above.children = tuple(
-                parent if child is node else child for child in above.children
-            )
+            both = above.children
+            above.children = tuple(parent if each is node else each for each in both)
 
     def _feature(self, ways):
         """Draw a feature in proportion to ways."""
@@ -242,17 +213,14 @@ class Tree:
         v, low, high = x[feature], node.low[feature], node.high[feature]
         bottom, top = (high, v) if v > high else (v, low)
         leaf = Node(x, x)
-        parent = Node(map(min, node.low, x), map(max, node.high, x))
-        parent.time, parent.feature = time, feature
-        parent.threshold = bottom + self.generator.uniform() * (top - bottom)
-        parent.rows, parent.weight = list(node.rows), node.weight
-        parent.children = (node, leaf) if v > high else (leaf, node)
-        leaf.parent = parent
-        self._replace(above, node, parent)
-        self.n_nodes += 2
+        parent = Node(np.minimum(node.low, x), np.maximum(node.high, x))
+        parent.rows, parent.weight = [*node.rows], node.weight
+        threshold = bottom + self.generator.uniform() * (top - bottom)
+        children = (node, leaf) if v > high else (leaf, node)
+        self._insert(above, node, parent, time, feature, threshold, children)
         self.n_inner_splits += bool(node.children)
         self.founded = True
-        return leaf
+        return parent, leaf
 
 
 def class_shares(n_classes, dirichlet, step=1.0):
