@@ -199,7 +199,8 @@ def new_rows(case):
     ],
     ids=str,
 )
-def test_learning(case, kernel, other, engine):
+def test_learning(case, kernel, other, engine, monkeypatch):
+    monkeypatch.setattr(kernel_model, "DIAGONAL_ROWS", 3)
     X, y = stream(case)
     parameters = {"fit_intercept": False} if other else {}
     if other and case.algorithm == "dfeg":
@@ -225,7 +226,6 @@ def test_learning(case, kernel, other, engine):
 def test_epochs(case, kernel, max_support, shuffle, engine, monkeypatch):
     """A row that comes again has its coefficient changed; it is not stored twice."""
     monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(kernel_model, "DIAGONAL_ROWS", 3)
     X, y = stream(case, 15)
     c = weights(len(y))
     parameters = {**kernel.parameters, "max_support": max_support, "shuffle": shuffle}
@@ -725,3 +725,15 @@ def assert_finite(case, estimator, X, y):
     assert np.isfinite(estimator.cumulative_loss_)
     coef = np.ones((case.n_outputs, len(X)))
     assert not np.isnan(estimator.regret_bound(coef, vectors=X))
+
+
+@representatives
+@pytest.mark.parametrize("max_support", [None, 12])
+def test_kernels_beyond_the_range_of_numbers(case, max_support, engine):
+    X, y = stream(case)
+    made = make(case, kernel="poly", degree=5, max_support=max_support)
+    case.partial_fit(made, X[:15], y[:15])
+    before = copy.deepcopy(learned(made))
+    with pytest.raises(ValueError, match="Floating-point under-/overflow occurred"):
+        case.partial_fit(made, 1e95 * X[15:], y[15:])
+    assert_identical(learned(made), before)

@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from support.comparisons import assert_identical
 from support.registry import (
-    AVERAGING,
     CASES,
     LAYOUTS,
     REPRESENTATIVES,
@@ -64,7 +63,7 @@ def stays_where_it_was(case, center):
     return not (center and (case.radius is not None or case.traits.in_ball))
 
 
-@thinned([*CASES, *AVERAGING], layout=[*LAYOUTS, *SCALED_LAYOUTS])
+@thinned(CASES, layout=[*LAYOUTS, *SCALED_LAYOUTS])
 def test_weights_are_means(case, layout, engine):
     # SFMD's state holds weights up to a limit, which their mean may exceed.
     X, y = case.data(42, seed=0 if case.algorithm == "sfmd" else None)
@@ -82,7 +81,6 @@ def test_weights_are_means(case, layout, engine):
     assert merged.loss_curve_ == [*chain.from_iterable(curves)]
     assert not hasattr(merged, "regret_bound")
     is_exact = not case.traits.by_vector and stays_where_it_was(case, center)
-    is_exact &= not case.average or not (center or scale)
     if hasattr(merged, "coef_") and is_exact and not (scale and case.traits.in_ball):
         assert_mean(merged, models, sizes, 1e-6, 1e-9)
     case.partial_fit(merged, container(X), y)

@@ -289,7 +289,9 @@ def test_of_two_classes_nothing_is_new(estimator, engine):
     assert_same(model, expected, X)
     model = estimator(new_classes="add")
     assert_same(learned(model, X[start:], y[start:], classes=["b", "d"]), expected, X)
-    assert model.set_params(tol=None, max_iter=1).fit(X, y).classes_.size == 2
+    few = {"max_iter": 2, "tol": None, "random_state": 0}
+    models = [estimator(new_classes=each, **few).fit(X, y) for each in ("add", "error")]
+    assert_same(*models, X)
     with pytest.raises(ValueError, match="The number of classes has to be greater"):
         estimator(new_classes="add").fit(X[:3], y[:3])
 
@@ -397,6 +399,18 @@ def test_answers_to_a_chunk(estimator, engine):
         assert_allclose(
             whole.loss_curve_[0] * whole.n_samples_seen_, whole.cumulative_loss_
         )
+
+
+@pytest.mark.parametrize(("labels", "sign"), [(["a", "b"], -1), (["b", "a"], 1)])
+def test_scores_of_two_classes(labels, sign, engine):
+    """Before the second came, the score says that it could not."""
+    X = np.ones((3, 1))
+    model = ScInOLClassifier(new_classes="add")
+    y = np.array([labels[0], labels[1], labels[0]])
+    scores = model.partial_fit_predict(X, y, method="decision_function")
+    assert scores[0] == sign * np.inf
+    assert scores[1] == 0.0
+    assert np.isfinite(scores[2])
 
 
 # Regret.
