@@ -10,20 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from support.losses import SEPARATE
 
-from sklearn_scinol.losses import (
-    CLASSIFICATION,
-    JOINT,
-    REGRESSION,
-    AbsoluteError,
-    CrossEntropy,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Quantile,
-    SquaredError,
-    SquaredHinge,
-)
+from sklearn_scinol import losses
 
 separate = pytest.mark.parametrize(
     ("loss", "targets", "kinks"), SEPARATE.values(), ids=SEPARATE
@@ -34,44 +21,44 @@ GRID = np.linspace(-6.0, 6.0, 241)
 def joint_gradient(y, p):
     """Derivatives of a joint loss, which it puts into an array."""
     g = np.full(p.shape, np.nan)
-    assert CrossEntropy().row_gradient(y, p, g) is None
+    assert losses.CrossEntropy().row_gradient(y, p, g) is None
     return g
 
 
 def test_every_loss_is_tested():
     tested = {type(loss) for loss, _, _ in SEPARATE.values()}
-    assert {*CLASSIFICATION.values(), *REGRESSION.values()} == tested
-    assert {*JOINT.values()} == {CrossEntropy}
+    assert {*losses.CLASSIFICATION.values(), *losses.REGRESSION.values()} == tested
+    assert {*losses.JOINT.values()} == {losses.CrossEntropy}
 
 
 @pytest.mark.parametrize(
     ("loss", "y", "p", "value", "gradient"),
     [
-        (Logistic(), 1.0, 0.0, np.log(2.0), -0.5),
-        (Logistic(), 1.0, np.log(3.0), np.log(4.0 / 3.0), -0.25),
-        (Logistic(), -1.0, np.log(3.0), np.log(4.0), 0.75),
-        (Logistic(), 1.0, -800.0, 800.0, -1.0),
-        (Logistic(), 1.0, 800.0, 0.0, 0.0),
-        (Hinge(), 1.0, 1.0, 0.0, -1.0),  # at the kink, as SGDClassifier
-        (Hinge(), -1.0, -1.0, 0.0, 1.0),
-        (Hinge(), -1.0, 0.25, 1.25, 1.0),
-        (Hinge(), 1.0, 1.5, 0.0, 0.0),
-        (SquaredHinge(), 1.0, 0.25, 0.28125, -0.75),
-        (SquaredHinge(), -1.0, 1.0, 2.0, 2.0),
-        (SquaredHinge(), 1.0, 1.5, 0.0, 0.0),
-        (SquaredError(), 1.0, 3.5, 3.125, 2.5),
-        (AbsoluteError(), 1.0, 3.5, 2.5, 1.0),
-        (AbsoluteError(), 1.0, -1.0, 2.0, -1.0),
-        (AbsoluteError(), 1.0, 1.0, 0.0, 0.0),
-        (Huber(0.5), 1.0, 1.25, 0.03125, 0.25),
-        (Huber(0.5), 1.0, 3.0, 0.875, 0.5),
-        (Huber(0.5), 1.0, -1.0, 0.875, -0.5),
-        (EpsilonInsensitive(0.5), 1.0, 1.25, 0.0, 0.0),
-        (EpsilonInsensitive(0.5), 1.0, 3.0, 1.5, 1.0),
-        (EpsilonInsensitive(0.5), 1.0, -1.0, 1.5, -1.0),
-        (Quantile(0.8), 1.0, -1.0, 1.6, -0.8),
-        (Quantile(0.8), 1.0, 3.0, 0.4, 0.2),
-        (Quantile(0.8), 1.0, 1.0, 0.0, 0.0),
+        (losses.Logistic(), 1.0, 0.0, np.log(2.0), -0.5),
+        (losses.Logistic(), 1.0, np.log(3.0), np.log(4.0 / 3.0), -0.25),
+        (losses.Logistic(), -1.0, np.log(3.0), np.log(4.0), 0.75),
+        (losses.Logistic(), 1.0, -800.0, 800.0, -1.0),
+        (losses.Logistic(), 1.0, 800.0, 0.0, 0.0),
+        (losses.Hinge(), 1.0, 1.0, 0.0, -1.0),  # at the kink, as SGDClassifier
+        (losses.Hinge(), -1.0, -1.0, 0.0, 1.0),
+        (losses.Hinge(), -1.0, 0.25, 1.25, 1.0),
+        (losses.Hinge(), 1.0, 1.5, 0.0, 0.0),
+        (losses.SquaredHinge(), 1.0, 0.25, 0.28125, -0.75),
+        (losses.SquaredHinge(), -1.0, 1.0, 2.0, 2.0),
+        (losses.SquaredHinge(), 1.0, 1.5, 0.0, 0.0),
+        (losses.SquaredError(), 1.0, 3.5, 3.125, 2.5),
+        (losses.AbsoluteError(), 1.0, 3.5, 2.5, 1.0),
+        (losses.AbsoluteError(), 1.0, -1.0, 2.0, -1.0),
+        (losses.AbsoluteError(), 1.0, 1.0, 0.0, 0.0),
+        (losses.Huber(0.5), 1.0, 1.25, 0.03125, 0.25),
+        (losses.Huber(0.5), 1.0, 3.0, 0.875, 0.5),
+        (losses.Huber(0.5), 1.0, -1.0, 0.875, -0.5),
+        (losses.EpsilonInsensitive(0.5), 1.0, 1.25, 0.0, 0.0),
+        (losses.EpsilonInsensitive(0.5), 1.0, 3.0, 1.5, 1.0),
+        (losses.EpsilonInsensitive(0.5), 1.0, -1.0, 1.5, -1.0),
+        (losses.Quantile(0.8), 1.0, -1.0, 1.6, -0.8),
+        (losses.Quantile(0.8), 1.0, 3.0, 0.4, 0.2),
+        (losses.Quantile(0.8), 1.0, 1.0, 0.0, 0.0),
     ],
     ids=str,
 )
@@ -82,7 +69,7 @@ def test_values(loss, y, p, value, gradient):
 
 
 def test_values_of_cross_entropy():
-    loss = CrossEntropy()
+    loss = losses.CrossEntropy()
     p = np.log([1.0, 2.0, 5.0])
     assert loss.value(1, p) == pytest.approx(np.log(4.0))
     assert_allclose(joint_gradient(1, p), [0.125, -0.75, 0.625])
@@ -110,18 +97,22 @@ def test_lipschitz_constant(loss, targets, kinks):
 def test_probabilities_are_those_of_the_loss():
     """The loss is minus the logarithm of the probability of the label."""
     p = GRID[:, np.newaxis]
-    logarithms = Logistic().log_probabilities(p)
-    assert_allclose(-logarithms[:, 1], Logistic().value(1.0, GRID))
-    assert_allclose(-logarithms[:, 0], Logistic().value(-1.0, GRID))
+    logarithms = losses.Logistic().log_probabilities(p)
+    assert_allclose(-logarithms[:, 1], losses.Logistic().value(1.0, GRID))
+    assert_allclose(-logarithms[:, 0], losses.Logistic().value(-1.0, GRID))
     p = np.random.default_rng(0).normal(size=(30, 4))
     y = np.arange(30) % 4
-    logarithms = CrossEntropy().log_probabilities(p)
-    assert_allclose(-logarithms[np.arange(30), y], CrossEntropy().value(y, p))
+    logarithms = losses.CrossEntropy().log_probabilities(p)
+    assert_allclose(-logarithms[np.arange(30), y], losses.CrossEntropy().value(y, p))
     # Each class by itself, then divided by their sum, as in scikit-learn.
     alone = 1.0 / (1.0 + np.exp(-p))
     expected = alone / alone.sum(axis=1, keepdims=True)
-    assert_allclose(np.exp(Logistic().log_probabilities(p)), expected, rtol=1e-13)
-    for loss, scale in product([Logistic(), CrossEntropy()], [100.0, 1e10, 1e300]):
+    assert_allclose(
+        np.exp(losses.Logistic().log_probabilities(p)), expected, rtol=1e-13
+    )
+    for loss, scale in product(
+        [losses.Logistic(), losses.CrossEntropy()], [100.0, 1e10, 1e300]
+    ):
         logarithms = loss.log_probabilities(scale * p)
         assert np.isfinite(logarithms).all()
         assert_allclose(np.exp(logarithms).sum(axis=1), 1.0, rtol=1e-14)
@@ -155,7 +146,7 @@ def test_compiled_method(loss, targets, kinks, method, compiled):
 
 
 def test_compiled_joint_loss(compiled):
-    loss = CrossEntropy()
+    loss = losses.CrossEntropy()
     gradient, value = (compiled(loss, f"row_{name}") for name in ("gradient", "value"))
     g = np.empty(5)
     for p in 30.0 * np.random.default_rng(0).normal(size=(20, 5)):

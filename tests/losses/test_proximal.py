@@ -8,33 +8,22 @@ import pytest
 from numpy.testing import assert_allclose
 from support import naive
 
-from sklearn_scinol.losses import (
-    CLASSIFICATION,
-    REGRESSION,
-    AbsoluteError,
-    EpsilonInsensitive,
-    Hinge,
-    Huber,
-    Logistic,
-    Quantile,
-    SquaredError,
-    SquaredHinge,
-)
+from sklearn_scinol import losses
 from sklearn_scinol.losses.methods import MAX_STEP
 from sklearn_scinol.losses.proximal import proximal_step
 
 LOSSES = [
-    (Logistic(), naive.Logistic()),
-    (Hinge(), naive.Hinge()),
-    (SquaredHinge(), naive.SquaredHinge()),
-    (AbsoluteError(), naive.AbsoluteError()),
-    (SquaredError(), naive.SquaredError()),
-    (Huber(0.7), naive.Huber(0.7)),
-    (EpsilonInsensitive(0.3), naive.EpsilonInsensitive(0.3)),
-    (EpsilonInsensitive(0.0), naive.EpsilonInsensitive(0.0)),
-    (Quantile(0.8), naive.Quantile(0.8)),
+    (losses.Logistic(), naive.Logistic()),
+    (losses.Hinge(), naive.Hinge()),
+    (losses.SquaredHinge(), naive.SquaredHinge()),
+    (losses.AbsoluteError(), naive.AbsoluteError()),
+    (losses.SquaredError(), naive.SquaredError()),
+    (losses.Huber(0.7), naive.Huber(0.7)),
+    (losses.EpsilonInsensitive(0.3), naive.EpsilonInsensitive(0.3)),
+    (losses.EpsilonInsensitive(0.0), naive.EpsilonInsensitive(0.0)),
+    (losses.Quantile(0.8), naive.Quantile(0.8)),
 ]
-losses = pytest.mark.parametrize(
+each_loss = pytest.mark.parametrize(
     ("loss", "plain"), LOSSES, ids=[str(loss) for loss, _ in LOSSES]
 )
 
@@ -47,11 +36,11 @@ def floating_point_as_in_the_engines():
 
 def test_every_loss_is_tested():
     tested = {type(loss) for loss, _ in LOSSES}
-    assert tested == {*CLASSIFICATION.values(), *REGRESSION.values()}
+    assert tested == {*losses.CLASSIFICATION.values(), *losses.REGRESSION.values()}
 
 
 def classifies(loss):
-    return type(loss) in CLASSIFICATION.values()
+    return type(loss) in losses.CLASSIFICATION.values()
 
 
 def implicit_step(plain, w, x, *numbers):
@@ -91,11 +80,11 @@ def random_steps(loss, place, lam, n):
 
 
 @pytest.mark.cases(12)
-@losses
+@each_loss
 @pytest.mark.parametrize("place", PLACES)
 def test_step_agrees_with_bisection_in_decimals(loss, plain, place):
     for lam in LAMBDAS:
-        if place == "no ball" and lam == 0.0 and type(loss) is Logistic:
+        if place == "no ball" and lam == 0.0 and type(loss) is losses.Logistic:
             continue  # there is no solution
         for w, x, y, c, _, radius in random_steps(loss, place, lam, 5):
             p, q = w @ x, x @ x
@@ -111,7 +100,7 @@ def test_step_agrees_with_bisection_in_decimals(loss, plain, place):
             assert decrease >= 0.0
 
 
-@losses
+@each_loss
 @pytest.mark.parametrize("exponent", range(-12, 13, 2))
 def test_decrease_keeps_its_digits(loss, plain, exponent):
     rng = np.random.default_rng(exponent + 12)
@@ -125,7 +114,7 @@ def test_decrease_keeps_its_digits(loss, plain, exponent):
         assert said == pytest.approx((way, decrease), rel=1e-12)
 
 
-@losses
+@each_loss
 def test_extremes_stay_finite(loss, plain):
     sizes = np.array([-1e150, -1.0, -1e-150, 0.0, 1e-150, 1.0, 1e150])
     for s in (1e-300, 1e-150, 1e-20, 1.0, 1e20, 1e150, MAX_STEP):
