@@ -118,6 +118,21 @@ def test_probabilities_are_those_of_the_loss():
         assert_allclose(np.exp(logarithms).sum(axis=1), 1.0, rtol=1e-14)
 
 
+@pytest.mark.cases(20)
+@separate
+def test_minimiser_is_the_next_one(loss, targets, kinks):
+    for y in targets:
+        for p in [*kinks(y), *GRID[::4]]:
+            z = loss.minimiser(y, p)
+            between = np.linspace(p, np.clip(z, -10.0, 10.0), 50)
+            values = loss.value(y, between)
+            assert (np.diff(values) <= 1e-15).all()
+            assert values[-1] <= loss.value(y, GRID).min() + 1e-15
+            # No nearer point is a minimiser.
+            nearer = between[:-1][values[:-1] <= values[-1]]
+            assert_allclose(nearer, z, atol=1e-15)
+
+
 @pytest.fixture
 def compiled():
     """The methods of losses, as compiled code calls them."""
