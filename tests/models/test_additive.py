@@ -101,9 +101,6 @@ def test_features_with_up_to_two_values_have_no_codes():
     assert model._model.bins.has_edges.tolist() == [True, False, False]
 
 
-# What they can learn.
-
-
 # What they say of themselves.
 
 

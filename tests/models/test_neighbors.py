@@ -17,6 +17,9 @@ from sklearn_scinol import (
     config_context,
     merge_models,
 )
+from sklearn_scinol.blocks import Block, RowWeights
+from sklearn_scinol.engines import get_engine
+from sklearn_scinol.models.model import Chunk, at_once
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
@@ -139,10 +142,36 @@ def test_engines_find_the_same_rows(n_features, n_candidates, engine):
     assert_allclose(rows, expected_rows, rtol=1e-6, atol=1e-7)
 
 
-# Properties of all learners.
-
-
 # Experts of mixtures, and shared memory.
+
+
+@estimators
+@engines
+def test_one_search_for_several_models(estimator, engine):
+    """Models that share the rows predict as each would alone."""
+    X, y, kind = stream(estimator)
+    alone = [estimator(k, window=70) for k in (1, 3, 10)]
+    for model in alone:
+        model.partial_fit(X[:90], y[:90], **kind)
+    together = [deepcopy(model._model) for model in alone]
+    shared = {}
+    for model in together:
+        model.share_transforms(shared)
+    assert len(shared) == 2  # the transform and the rows
+    first, n = together[0], len(y) - 90
+    weights = RowWeights(*np.ones((3, n)), np.ones(7))
+    loops = get_engine("numpy" if engine == "numpy" else "numba")
+    rows = Chunk(X, y), slice(90, None)
+    Z = first.learn_transforms(loops, *rows, weights, at_once)
+    targets = y[90:] if kind else y[90:, np.newaxis]
+    block = Block(Z, None, targets, weights, None)
+    for model, said in zip(
+        alone, first.learn_together(loops, together, block), strict=True
+    ):
+        method = {"method": "decision_function"} if kind else {}
+        expected = model.partial_fit_predict(X[90:], y[90:], **method)
+        assert_array_equal(said.predictions.reshape(expected.shape), expected)
+    assert_identical(first.memory, alone[0]._model.memory)
 
 
 @engines

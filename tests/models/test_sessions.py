@@ -128,6 +128,23 @@ def test_default_mixtures(as_users_run, mixture, engine, learned, monkeypatch):
     assert_identical(vars(by_sessions), vars(directly))
 
 
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+@pytest.mark.parametrize("mixture", [HedgeClassifier(), HedgeRegressor()])
+def test_default_mixtures_on_both_engines(as_users_run, mixture, engine):
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(2, 150, 4))
+    y = X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=150)
+    classes = {"classes": [False, True]} if is_classifier(mixture) else {}
+    y = y > 0.0 if classes else y
+    compiled, expected = clone(mixture), clone(mixture)
+    compiled.partial_fit(X, y, **classes)
+    with config_context(engine="numpy"):
+        expected.partial_fit(X, y, **classes)
+    method = "predict_proba" if classes else "predict"
+    said = [getattr(model, method)(new) for model in (compiled, expected)]
+    assert_allclose(*said, rtol=1e-9)
+
+
 def fitted(mixture=None):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(140, 4))

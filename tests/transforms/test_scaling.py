@@ -36,9 +36,6 @@ OF_TARGETS = [
 in_layouts = thinned(ALL, layout=LAYOUTS)
 
 
-# Features.
-
-
 # Coefficients.
 
 
