@@ -4,7 +4,8 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from support import naive
 from support.comparisons import assert_identical
 from support.invariances import weights
@@ -68,6 +69,19 @@ def test_units_cancel(case, clip_ratio, scale, seed, engine):
         case.charged(plain, X, y, sample_weight=c),
     )
     assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
+
+
+def test_clipped_values_do_not_widen_moments():
+    X, y, _ = chessboard(500)
+    X[50] = 1e6
+    scores = [
+        OnlineNewtonClassifier(clip_ratio=clip_ratio, **BOARD)
+        .partial_fit(X, y, classes=[False, True])
+        .score(X, y)
+        for clip_ratio in (None, 2.0)
+    ]
+    assert scores[0] < 0.6
+    assert scores[1] > 0.8
 
 
 def test_a_pipeline_is_the_same(engine):
@@ -182,3 +196,12 @@ def test_merging(n_start):
     assert scores[-1] > 0.85
     merged.partial_fit(X, y)
     merged._check_state()
+
+
+def test_epochs_and_seeds():
+    X, y, new = chessboard(100)
+    model = OnlineNewtonRegressor(max_iter=2, **BOARD)
+    expected = clone(model).fit(X, y).predict(new)
+    assert_array_equal(clone(model).fit(X, y).predict(new), expected)
+    others = clone(model).set_params(random_state=1).fit(X, y).predict(new)
+    assert (others != expected).all()
