@@ -1,12 +1,13 @@
 """Implicit updates: the paper's experiment, what it proves, and extreme steps."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
-from support import naive
 from support.registry import CASES, thinned
 
 from sklearn_scinol import AdaImplicitRegressor
@@ -17,9 +18,6 @@ IMPLICIT = [
     for case in CASES
     if case.algorithm in ("adaimplicit", "constant", "iomd") and not case.average
 ]
-
-# What is a matter of formulas and takes long, on one engine.
-
 
 # The synthetic experiment of Campolongo and Orabona (2020), Section 7.
 
@@ -75,100 +73,37 @@ def test_an_update_never_overshoots(case, seed, beta):
         assert (estimator.delta_sum_ >= delta_sum).all()
 
 
-@thinned(IMPLICIT)
-def test_lambda_and_delta_sum(case, engine):
-    X, y = case.data(20)
-    estimator = case.make(beta=3.0)
-    case.partial_fit(estimator, X, y)
-    model = naive.Model(
-        case.algorithm,
-        case.reference_loss(),
-        X.shape[1],
-        case.n_outputs,
-        beta=3.0,
-        radius=case.radius,
-    )
-    for x, target in zip(X, case.reference_targets(y), strict=True):
-        model.learn(x, target)
-    assert_allclose(estimator.lambda_, model.lambda_, rtol=1e-12)
-    assert_allclose(estimator.delta_sum_, model.delta_sum, rtol=1e-11)
-    assert estimator.lambda_.shape == estimator.intercept_.shape
-    if case.algorithm == "iomd":
-        assert_allclose(estimator.lambda_, np.sqrt(len(y)) / 3.0)
-    elif case.algorithm == "constant":
-        assert_allclose(estimator.lambda_, 1 / 3.0)
-    elif case.loss != "log_loss" or case.radius:
-        assert_allclose(estimator.lambda_, estimator.delta_sum_ / 9.0)
-
-
-@pytest.mark.cases(20)
-@pytest.mark.parametrize("radius", [0.1, 1.0, 100.0])
-@pytest.mark.parametrize(
-    "loss", ["absolute_error", "huber", "epsilon_insensitive", "quantile"]
-)
-def test_bound_of_theorem_6_2(loss, radius, engine):
-    """With beta = D the bound is no larger than the theorem's second term."""
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((300, 4))
-    y = 3.0 * rng.standard_cauchy(300)
-    D = np.sqrt(2.0) * radius
-    model = AdaImplicitRegressor(
-        loss, radius=radius, beta=D, fit_intercept=False, center=False
-    )
-    p = model.partial_fit_predict(X, y)
-    g = model._model.loss.gradient(y, p)
-    theorem = 2.0 * D * np.sqrt(3.0 * (g**2 * (X**2).sum(axis=1)).sum())
-    inside = radius * np.array([0.6, 0.0, -0.8, 0.0])
-    assert model.regret_bound(inside) <= theorem
-    assert model.regret_bound(2.0 * inside) == np.inf
-
-
 # Extremes.
 
 
+def assert_finite(case, estimator, X, y):
+    """What it is charged for, says, and has learned."""
+    charged = case.charged(estimator, X, y)
+    names = "coef_", "intercept_", "lambda_", "delta_sum_"
+    numbers = [getattr(estimator, name) for name in names]
+    for each in charged, *numbers, case.decision(estimator, X):
+        assert np.isfinite(each).all()
+    assert not np.isnan(estimator.cumulative_loss_)
+    bound = estimator.regret_bound(np.zeros(estimator.coef_.shape))
+    assert not np.isnan(bound)
+
+
 @thinned(IMPLICIT, fit_intercept=[False, True], beta=[2.0**-20, 2.0**20])
-def test_extreme_values_stay_finite(case, fit_intercept, beta):
+def test_extreme_values_stay_finite(case, fit_intercept, beta, engine):
+    """Of one size, or of many in turn."""
     rng = np.random.default_rng(0)
-    X0, y0 = case.data()
-    for unit in 1e-150, 1.0, 1e95:
-        for scale in 1e-150, 1.0, 1e95:
-            X = rng.standard_normal(X0.shape) * unit
-            y = y0 if case.classifies else rng.standard_normal(y0.shape) * scale
-            estimator = case.make(beta=beta, fit_intercept=fit_intercept)
-            charged = case.charged(estimator, X, y)
-            for numbers in (
-                charged,
-                estimator.coef_,
-                estimator.intercept_,
-                estimator.lambda_,
-                estimator.delta_sum_,
-                case.decision(estimator, X),
-            ):
-                assert np.isfinite(numbers).all()
-            assert not np.isnan(estimator.cumulative_loss_)
-            coef = np.zeros(estimator.coef_.shape)
-            assert not np.isnan(estimator.regret_bound(coef))
-
-
-@pytest.mark.cases(3)
-@thinned(IMPLICIT)
-def test_extreme_values_in_turn_stay_finite(case, engine):
-    rng = np.random.default_rng(0)
-    X0, y0 = case.data()
-    for beta in 2.0**-20, 1.0, 2.0**20:
-        for _ in range(5):
-            # Losses that are squares, of quotients of these, are to be in range.
-            large = 30 if case.loss.startswith("squared") else 95
-            units = 10.0 ** rng.choice([-large, 0, large], size=(len(y0), 1))
-            y = y0
-            if not case.classifies:
-                scales = 10.0 ** rng.choice([-large, 0, large], size=y0.shape)
-                y = rng.standard_normal(y0.shape) * scales
-            estimator = case.make(beta=beta, fit_intercept=False)
-            X = rng.standard_normal(X0.shape) * units
-            assert np.isfinite(case.charged(estimator, X, y)).all()
-            assert np.isfinite(estimator.coef_).all()
-            assert np.isfinite(estimator.lambda_).all()
+    X, y = case.data()
+    # Losses that are squares, of quotients of those in turn, are to be in range.
+    large = 30 if case.loss.startswith("squared") else 95
+    sizes = [*product([1e-150, 1.0, 1e95], repeat=2)]
+    for _ in range(5):
+        in_turn = [10.0 ** rng.choice([-large, 0, large], len(y)) for _ in range(2)]
+        sizes.append(in_turn)
+    for unit, scale in sizes:
+        estimator = case.make(beta=beta, fit_intercept=fit_intercept)
+        new = (rng.standard_normal(X.shape).T * unit).T
+        targets = y if case.classifies else (rng.standard_normal(y.shape).T * scale).T
+        assert_finite(case, estimator, new, targets)
 
 
 @pytest.mark.thorough

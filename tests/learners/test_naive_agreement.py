@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from support import naive
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.registry import CASES, ENGINES, LAYOUTS, THOROUGH, thinned
@@ -39,6 +40,10 @@ def assert_same_model(case, estimator, model):
     )
     assert_agrees(case, estimator.cumulative_loss_, model.cumulative_loss)
     assert estimator.n_samples_seen_ == len(model.trials)
+    if case.traits.implicit and hasattr(model.algorithm, "delta_sum"):
+        assert estimator.lambda_.shape == estimator.intercept_.shape
+        assert_agrees(case, estimator.lambda_, model.lambda_)
+        assert_allclose(estimator.delta_sum_, model.delta_sum, rtol=1e-11)
     assert estimator.t_ == len(model.trials) + 1
 
 

@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.integrate import quad
-from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
 from support import naive
 from support.naive import relative_to_means
 from support.registry import as_given, seeds
@@ -22,7 +19,6 @@ from support.sums import linear
 from sklearn_scinol import (
     OnlineNewtonClassifier,
     OnlineNewtonRegressor,
-    ScInOLClassifier,
     merge_models,
 )
 from sklearn_scinol.estimators import second_order
@@ -145,52 +141,14 @@ def test_there_is_a_bound_of_raw_rows_only(vovk):
         model = OnlineNewtonRegressor(vovk=vovk, **RAW | changed)
         assert hasattr(model, "regret_bound") == (not changed)
         assert hasattr(model.partial_fit(X, y), "regret_bound") == (not changed)
-    others = OnlineNewtonRegressor("huber", **RAW), OnlineNewtonClassifier()
-    for model, targets in zip(others, [y, y > y[0]], strict=True):
-        assert not hasattr(model, "regret_bound")
-        assert not hasattr(model.fit(X, targets), "regret_bound")
-
-
-def test_forecaster_of_another_loss_is_refused():
-    X, y, _ = rows(20)
-    model = OnlineNewtonRegressor("huber", vovk=True)
-    with pytest.raises(ValueError, match="got loss='huber'"):
-        model.partial_fit(X, y)
+    model = OnlineNewtonRegressor("huber", vovk=vovk, **RAW)
+    assert not hasattr(model, "regret_bound")
+    if vovk:
+        with pytest.raises(ValueError, match="got loss='huber'"):
+            model.partial_fit(X, y)
 
 
 # Log loss.
-
-
-def minimum(sign, s, q):
-    """The score that is best for the log loss and a penalty on the way from `s`."""
-
-    def objective(p):
-        return np.logaddexp(0.0, -sign * p[0]) + (p[0] - s) ** 2 / (2.0 * q)
-
-    return minimize(objective, [s], tol=1e-12).x[0]
-
-
-def test_step_is_the_minimum(engine):
-    """Of the row's loss and a penalty in the metric of the weights' covariance."""
-    X, y, _ = rows(30)
-    y = (y > np.median(y)).astype(int)
-    raw = as_given(OnlineNewtonClassifier)
-    model = OnlineNewtonClassifier(moderate=False, **raw)
-    for r in range(len(y)):
-        if r:
-            w = np.append(model.coef_, model.intercept_)
-            P = full_covariance(model)
-            z, sign = np.append(X[r], 1.0), 2.0 * y[r] - 1.0
-            q, s = z @ P @ z, z @ w
-            expected = w + (minimum(sign, s, q) - s) / q * (P @ z)
-        model.partial_fit(X[r : r + 1], y[r : r + 1], classes=[0, 1])
-        if r:
-            after = np.append(model.coef_, model.intercept_)
-            assert_allclose(after, expected, rtol=1e-5, atol=1e-6)
-            p = expit(z @ after)
-            h = p * (1.0 - p)
-            updated = P - h / (1.0 + h * q) * np.outer(P @ z, P @ z)
-            assert_allclose(full_covariance(model), updated, rtol=1e-7, atol=1e-12)
 
 
 def full_covariance(model):
@@ -231,37 +189,6 @@ def test_moderated_scores(engine):
     assert_allclose(model.cumulative_loss_, losses.sum(), rtol=1e-12)
 
 
-@pytest.mark.parametrize("c", [0.3, 1.0, 4.0])
-@pytest.mark.parametrize("label", [0, 1])
-def test_moments_are_matched(c, label, engine):
-    """Those of the score given the row, integrated by an adaptive rule."""
-    X, y, _ = rows(12)
-    y = (y > np.median(y)).astype(int)
-    raw = as_given(OnlineNewtonClassifier)
-    model = OnlineNewtonClassifier(**raw)
-    model.partial_fit(X, y, classes=[0, 1])
-    w, P = np.append(model.coef_, model.intercept_), full_covariance(model)
-    z = np.append(rows(1, seed=5)[0][0], 1.0)
-    s, q, sign = w @ z, z @ P @ z, 2.0 * label - 1.0
-
-    to_mean = relative_to_means([*np.ones(12), c])[-1]
-
-    def density(score):
-        fit = -to_mean * np.logaddexp(0.0, -sign * score)
-        return np.exp(fit - (score - s) ** 2 / (2.0 * q))
-
-    total, first, second = (
-        quad(lambda a, k=k: a**k * density(a), s - 12 * q**0.5, s + 12 * q**0.5)[0]
-        for k in range(3)
-    )
-    mean = first / total
-    variance = second / total - mean**2
-    model.partial_fit(z[np.newaxis, :-1], [label], sample_weight=[c])
-    after = np.append(model.coef_, model.intercept_)
-    assert_allclose(z @ after, mean, rtol=2e-3, atol=2e-3 * q**0.5)
-    assert_allclose(z @ full_covariance(model) @ z, variance, rtol=2e-2)
-
-
 def test_moderates_the_log_loss_of_two_classes():
     X, y, _ = rows(40)
     y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
@@ -291,15 +218,6 @@ def inside_for_targets(seed):
     return np.abs(y[150:] - said) <= 1.96 * deviation
 
 
-def inside_for_coefficients(seed):
-    rng = np.random.default_rng(seed)
-    X, coef = rng.normal(size=(150, 6)), rng.normal(size=6)
-    y = linear(X, coef) + rng.normal(size=150)
-    model = OnlineNewtonRegressor(prior_scale=10.0).partial_fit(X, y)
-    deviation = np.sqrt(np.diag(model.coef_covariance_))
-    return np.abs(model.coef_ - coef) <= 1.96 * deviation
-
-
 def inside_for_scores(seed):
     """Of the log loss, with weights drawn from the prior."""
     rng = np.random.default_rng(seed)
@@ -314,9 +232,7 @@ def inside_for_scores(seed):
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    "inside", [inside_for_targets, inside_for_coefficients, inside_for_scores]
-)
+@pytest.mark.parametrize("inside", [inside_for_targets, inside_for_scores])
 def test_intervals(inside):
     """95 % intervals hold 93 to 97 %."""
     assert 0.93 <= np.mean([inside(seed) for seed in range(60)]) <= 0.97
@@ -347,15 +263,11 @@ def test_values_are_clipped_after_they_are_standardised(engine):
     X[50] *= 1e6
     clipped = OnlineNewtonRegressor().partial_fit(X, y)
     free = OnlineNewtonRegressor(clip_deviations=None).partial_fit(X, y)
-    Z = clipped._model.transform(X)
-    assert np.abs(Z).max() == 3.0
+    assert np.abs(clipped._model.transform(X)).max() == 3.0
     assert np.abs(free._model.transform(X)).max() > 5.0
-    far = X[:1] + 1e9
-    assert_array_equal(clipped.predict(far), clipped.predict(2.0 * far))
     # Without a mean there is nothing that a value is far from.
-    X = rows()[0] + 1e3
-    off = OnlineNewtonRegressor(center=False).partial_fit(X, y)
-    assert np.abs(off._model.transform(X)).max() > 3.0
+    off = OnlineNewtonRegressor(center=False).partial_fit(rows()[0] + 1e3, y)
+    assert np.abs(off._model.transform(rows()[0] + 1e3)).max() > 3.0
 
 
 @pytest.mark.parametrize("center", [True, "auto"])
@@ -489,12 +401,9 @@ def test_too_many_features(monkeypatch):
         OnlineNewtonClassifier().fit(*labelled)
     OnlineNewtonClassifier(shared_covariance=True).fit(*labelled)
 
-
-def test_wide_rows_are_refused_before_anything_is_allocated():
-    X = sparse.csr_array((3, 1_000_000))
+    wide = sparse.csr_array((3, 1_000_000))  # before anything is allocated
     with pytest.raises(ValueError, match="1000000 features are too many"):
-        OnlineNewtonClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
-    ScInOLClassifier().partial_fit(X, [0, 1, 0], classes=[0, 1])
+        OnlineNewtonClassifier().partial_fit(wide, [0, 1, 0], classes=[0, 1])
 
 
 # Long runs.
@@ -545,22 +454,3 @@ def test_begins_again_where_rounding_leaves_nothing(engine):
         model.partial_fit(X[r : r + 1], y[r : r + 1])
         model._check_state()
     assert np.abs(model.predict(X[2:])).max() < 10.0
-
-
-# Among others.
-
-
-@pytest.mark.thorough
-def test_one_epoch_comes_close_to_the_optimum():
-    rng = np.random.default_rng(0)
-    X = linear(rng.normal(size=(20_000, 10)), rng.normal(size=(10, 10)))
-    score = linear(X, rng.normal(size=10)) / 3.0
-    y = (rng.random(20_000) < expit(score)).astype(int)
-    new, labels = X[10_000:], y[10_000:]
-    model = OnlineNewtonClassifier().fit(X[:10_000], y[:10_000])
-    best = LogisticRegression(C=np.inf).fit(X[:10_000], y[:10_000])
-
-    def loss(model):
-        return -model.predict_log_proba(new)[np.arange(10_000), labels].mean()
-
-    assert loss(model) <= 1.002 * loss(best)

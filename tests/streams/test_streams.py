@@ -109,6 +109,14 @@ def whole(stream):
     return pa.concat_tables(tables)
 
 
+def refusal(path, error=ReadError, **options):
+    """The sentence with which a file is refused, at once or when it is read."""
+    with pytest.raises(error) as refused:
+        list(read_table(path, **options))
+    check_sentence(refused.value)
+    return str(refused.value)
+
+
 # Every row, in order.
 
 
@@ -153,22 +161,18 @@ def test_rows_of_several_files(ending, kind, tmp_path):
     assert pa.concat_tables(chunks)["n"].to_pylist() == list(range(90))
 
 
-def test_order_of_columns_is_that_of_the_first_file(tmp_path):
-    write_csv(tmp_path / "a.csv", table(0, 3))
-    write_csv(tmp_path / "b.csv", table(3, 6).select(["y", "city", "w", "n", "x"]))
-    read = whole(read_table(tmp_path))
-    assert read.column_names == table().column_names
-    assert read["n"].to_pylist() == [0, 1, 2, 3, 4, 5]
-
-
 @pytest.mark.parametrize(
     "ending", [".csv", ".jsonl", ".parquet", ".feather", ".arrows"]
 )
 def test_columns(ending, tmp_path):
-    file = WRITERS[ending](tmp_path / f"rows{ending}", table())
-    read = whole(read_table(file, columns=["n", "x"]))
+    """Those that are asked for, in the order of the first file."""
+    WRITERS[ending](tmp_path / f"a{ending}", table(0, 50))
+    turned = table(50).select(["y", "city", "w", "n", "x"])
+    WRITERS[ending](tmp_path / f"b{ending}", turned)
+    assert whole(read_table(tmp_path)).equals(table())
+    read = whole(read_table(tmp_path, columns=["n", "x"]))
     assert read.equals(table().select(["n", "x"]))
-    (X, y), *_ = read_table(file, columns=["city"], target="x")
+    ((X, y),) = read_table(tmp_path, columns=["city"], target="x")
     assert X.column_names == ["city"]
     np.testing.assert_array_equal(y, table()["x"].to_numpy())
 
@@ -206,13 +210,6 @@ class Pausing(queue.Queue):
         if self.is_pause:
             raise queue.Empty
         return super().get()
-
-
-def test_a_pause_ends_a_block():
-    reads = iter([b"1,2\n", b"3,", None, b"4\n5", None, None, b",6", b""])
-    blocks = text.CSV(["rows.csv"]).blocks(SimpleNamespace(read=lambda _: next(reads)))
-    found = [bytes(block) for block in blocks]
-    assert found == [b"1,2\n", b"", b"3,4\n", b"", b"", b"5,6\n"]
 
 
 @pytest.mark.parametrize(
@@ -260,24 +257,17 @@ def test_pipes_are_read_while_they_are_written(
 
 
 def test_errors_of_pipes(tmp_path):
-    class Broken:
-        def read(self, size):
-            raise OSError(errno.EIO, "Input/output error")
+    def read(size):
+        raise OSError(errno.EIO, "Input/output error")
 
-    pipe = pipes.Pipe("-", "standard input", Broken())
-    with pytest.raises(
-        ReadError, match=r"^standard input cannot be read: .*/output er"
-    ):
-        read_table(pipe)
+    pipe = pipes.Pipe("-", "standard input", SimpleNamespace(read=read))
+    assert "standard input cannot be read: " in refusal(pipe)
     for file_format in "parquet", "arrow":
-        with pytest.raises(
-            ReadError, match=r"files cannot be read from standard input: "
-        ):
-            read_table(pipe, file_format=file_format)
+        said = refusal(pipe, file_format=file_format)
+        assert "files cannot be read from standard input: " in said
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "rows.csv")
-        with pytest.raises(ReadError, match=r"rows.csv is a pipe or a device, which"):
-            read_table(tmp_path / "rows.csv")
+        assert "rows.csv is a pipe or a device" in refusal(tmp_path / "rows.csv")
 
 
 # Types.
@@ -370,24 +360,7 @@ def test_encodings(encoding, tmp_path, small_blocks):
 # Values in quotes.
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_values_in_quotes(end, tmp_path, small_blocks):
-    values = ['say "so"', "two\nlines", "a, b", "", "x" * 90, '5" pipe', "\n" * 70]
-    names = csv.writer(buffer := io.StringIO(newline=""), lineterminator=end)
-    names.writerow(["s", "x"])
-    for i in range(60):
-        names.writerow([values[i % 7], i])
-    buffer.write(f'6" pipe,60{end}7" pipe,61{end}')
-    file = write_text(tmp_path / "rows.csv", buffer.getvalue())
-    read = whole(read_table(file))
-    assert read["x"].to_pylist() == list(range(62))
-    expected = [values[i % 7] or None for i in range(60)] + ['6" pipe', '7" pipe']
-    assert read["s"].to_pylist() == expected
-
-
 def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
-    file = lines(tmp_path / "header.csv", '"x,y', "1,2")
-    assert refusal(file) == f"The header of {file} has a quote left open."
     monkeypatch.setattr(text, "MAX_QUOTED", 100)
     rows, bad = [f"{i},s" for i in range(90)], [0, 40, 88]
     for i in bad:
@@ -396,34 +369,33 @@ def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
     stream = read_table(file, on_bad_row="skip")
     expected = [i for i in range(90) if i not in bad]
     assert whole(stream)["x"].to_pylist() == expected
-    reason = "cannot be read: a quote is never closed"
-    assert [(each.row, each.text, each.reason) for each in stream.bad_rows] == [
-        (i + 1, f'{i},"s', reason) for i in bad
-    ]
+    found = [(each.row, each.text) for each in stream.bad_rows]
+    assert found == [(i + 1, f'{i},"s') for i in bad]
+    assert "a quote is never closed" in stream.bad_rows[0].reason
 
 
 TYPES = {"x": "float64", "s": "string", "y": "float64"}
 
-FIELDS = st.sampled_from(
-    [
-        "1",
-        "2.5",
-        "",
-        "-3e5",
-        "NA",
-        '"4"',
-        "word",
-        '"a\nb"',
-        '"a,b"',
-        '"say ""so"""',
-        "é",
-    ]
-)
+FIELDS = [
+    "1",
+    "2.5",
+    "",
+    "-3e5",
+    "NA",
+    '"4"',
+    "word",
+    '"a\nb"',
+    '"a,b"',
+    '"\n\n\n\n\n\n"',
+]
+FIELDS += ['"say ""so"""', "é", '5" pipe', "x" * 90]
 
 
 @pytest.mark.slow
 @given(
-    rows=st.lists(st.lists(FIELDS, min_size=1, max_size=4), max_size=30),
+    rows=st.lists(
+        st.lists(st.sampled_from(FIELDS), min_size=1, max_size=4), max_size=30
+    ),
     block_bytes=st.sampled_from([1, 5, 16, 50, 10**6]),
     chunk_rows=st.integers(1, 40),
     end=st.sampled_from(["\n", "\r\n", "\n\n"]),
@@ -516,66 +488,31 @@ def test_bad_row_is_an_error(tmp_path):
     for skipped in range(5):  # each of them in turn is the first
         rows = [row for row in BAD_CSV if row not in [bad[2] for bad in BAD[:skipped]]]
         file = lines(tmp_path / "rows.csv", *rows)
-        stream = read_table(file, target="y", column_types=BAD_TYPES)
         number, reason, _ = BAD[skipped]
-        with pytest.raises(ReadError) as error:
-            list(stream)
-        check_sentence(error.value)
-        assert f"Row {number - skipped} of {file} {reason}: pass " in str(error.value)
-        assert (error.value.path, error.value.row) == (str(file), number - skipped)
-
-
-def test_remedies(tmp_path):
-    file = lines(tmp_path / "rows.csv", "x,y", "1,1", "q,1")
-    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\}, or"):
-        list(read_table(file, column_types={"x": "float64"}))
-    file = lines(tmp_path / "rows.csv", "x,y", "1,1", "2,1.5")
-    with pytest.raises(ReadError, match=r"pass column_types=\{'y': 'float64'\}, or"):
-        list(read_table(file, target="y", column_types={"y": "int64"}))
-    file = write_text(tmp_path / "rows.csv", "x\ncafé\n".encode("latin-1"))
-    with pytest.raises(
-        ReadError, match=r"column 'x' that is not UTF-8: pass encoding="
-    ):
-        list(read_table(file))
-    file = write_text(tmp_path / "rows.jsonl", b'{"s": "a"}\n{"s": "\xe9"}\n')
-    with pytest.raises(ReadError, match=r"Row 2 of .* that is not UTF-8: pass enc"):
-        list(read_table(file))
-    file = lines(tmp_path / "rows.jsonl", *['{"x": 1}'] * 200, '{"x": "q"}')
-    with pytest.raises(ReadError, match=r"pass column_types=\{'x': 'string'\}, or"):
-        list(read_table(file))
-    file = lines(tmp_path / "rows.svm", "1 0:1")
-    with pytest.raises(ReadError, match="pass zero_based=True, or on_bad_row"):
-        list(read_table(file))
+        said = refusal(file, target="y", column_types=BAD_TYPES)
+        assert f"Row {number - skipped} of {file} {reason}: pass " in said
 
 
 def test_warning_of_bad_rows(tmp_path):
     file = lines(tmp_path / "rows.csv", *BAD_CSV)
     stream = read_table(file, target="y", on_bad_row="warn", column_types=BAD_TYPES)
-    with pytest.warns(UserWarning, match="So are 4 rows after it") as warned:
-        chunks = list(stream)
-    assert str(warned[0].message).startswith(f"Row 2 of {file} has 2 values, not 3.")
+    with pytest.warns(UserWarning, match="^Row 2 .* So are 4 rows after it") as warned:
+        assert len(list(stream)) == 1
     assert warned[0].filename == __file__
-    assert len(chunks) == 1
 
 
-def test_no_more_than_a_number_are_kept(tmp_path, small_blocks, monkeypatch):
+def test_how_bad_rows_are_counted(tmp_path, small_blocks, monkeypatch):
+    """Numbers begin anew in each file, and no more than so many are kept."""
     monkeypatch.setattr(reading, "MAX_BAD_ROWS", 100)
-    file = lines(tmp_path / "rows.csv", "x,y", *["1"] * 120, "1,2")
-    stream = read_table(file, on_bad_row="skip")
-    assert whole(stream).num_rows == 1
-    assert stream.n_bad_rows == 120
-    assert [bad.row for bad in stream.bad_rows] == [*range(1, 101)]
-
-
-def test_numbers_of_bad_rows_begin_anew_in_each_file(tmp_path):
-    lines(tmp_path / "a.csv", "x,y", "1,1", "1")
-    lines(tmp_path / "b.csv", "x,y", "1", "1,1")
+    lines(tmp_path / "a.csv", "x,y", *["1"] * 70, "1,2", "1")
+    lines(tmp_path / "b.csv", "x,y", *["1"] * 50)
     stream = read_table(tmp_path, on_bad_row="skip")
-    assert whole(stream).num_rows == 2
-    assert [(Path(bad.path).name, bad.row) for bad in stream.bad_rows] == [
-        ("a.csv", 2),
-        ("b.csv", 1),
-    ]
+    assert whole(stream).num_rows == 1
+    assert stream.n_bad_rows == 121
+    found = [(Path(bad.path).name, bad.row) for bad in stream.bad_rows]
+    rows = [*range(1, 71), 72], range(1, 30)
+    expected = [(name, row) for name, of in zip("ab", rows, strict=True) for row in of]
+    assert found == [(f"{name}.csv", row) for name, row in expected]
 
 
 @pytest.mark.parametrize("block_bytes", [2, 30, 10**6])
@@ -624,20 +561,6 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
         row, reason = rows[bad.row - 1]
         assert bad.text == row
         assert bad.reason.startswith(reason)
-
-
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ("{}", "is empty"),
-        ("null", "is not a JSON object: it is null"),
-        ('{"x": 1, "x": 2}', "has the key 'x' twice"),
-    ],
-)
-def test_all_rows_of_json_are_bad(row, reason, tmp_path):
-    file = lines(tmp_path / "rows.jsonl", row, row)
-    expected = f"{file} has no row that can be read: the first one {reason}."
-    assert refusal(file) == expected
 
 
 def test_null_ends_no_process(tmp_path):
@@ -885,26 +808,18 @@ def test_folders_of_keys(tmp_path):
 # CSV that is damaged.
 
 
-@pytest.mark.parametrize("kind", ["float64", "int64", None])
-def test_what_is_no_number(kind, tmp_path):
-    for text_of_number in "0x10", "1_000", "١", "inf":
-        if (kind, text_of_number) == ("int64", "inf"):
-            continue
-        file = lines(tmp_path / "rows.csv", "a,y", "1,0", f"{text_of_number},1", "3,2")
-        types = {"a": kind} if kind else None
-        if kind is None and text_of_number not in ("0x10", "inf"):
-            assert whole(read_table(file))["a"][1].as_py() == text_of_number
-            continue
-        stream = read_table(file, target="y", column_types=types, on_bad_row="skip")
-        assert whole(stream)["a"].to_pylist() == [1, 3]
-        assert stream.bad_rows[0].row == 2
-        said = refusal(file, target="y", column_types=types)
-        assert text_of_number in said
-        assert "in column 'a'" in said
-        if text_of_number != "inf":
-            read = whole(read_table(file, column_types={"a": "string"}))
-            assert "pass column_types={'a': 'string'}" in said
-            assert read["a"][1].as_py() == text_of_number
+@pytest.mark.parametrize("kind", ["float64", "int64"])
+@pytest.mark.parametrize("number", ["0x10", "1_000", "١", "inf"])
+def test_what_is_no_number(kind, number, tmp_path):
+    file = lines(tmp_path / "rows.csv", "a,y", "1,0", f"{number},1", "3,2")
+    types = {"a": "float64" if number == "inf" else kind}
+    stream = read_table(file, target="y", column_types=types, on_bad_row="skip")
+    assert whole(stream)["a"].to_pylist() == [1, 3]
+    assert stream.bad_rows[0].row == 2
+    said = refusal(file, target="y", column_types=types)
+    assert f"'{number}' in column 'a'" in said or number == "inf"
+    read = whole(read_table(file, column_types={"a": "string"}))
+    assert read["a"][1].as_py() == number
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8", "shift_jis", "utf-16-le"])
@@ -942,9 +857,6 @@ def test_column_types_of_json(tmp_path):
     }
     assert y.tolist() == [0, 1, 2]
     assert stream.bad_rows[0].row == 4
-    said = refusal(file, target="y", column_types=types)
-    assert "'1_000' in column 'x'" in said
-    assert "pass column_types={'x': 'string'}" in said
     read = whole(read_table(file, target="y", column_types={**types, "x": "string"}))
     assert read["x"].to_pylist() == [" 1.5 ", "2", "", "1_000"]
 
@@ -976,26 +888,81 @@ def test_json_that_is_not_an_object_a_line(indent, tmp_path):
 # What is wrong with files, or with what is asked of them.
 
 
-def refusal(path, error=ReadError, **options):
-    """The sentence with which a file is refused, at once or when it is read."""
-    with pytest.raises(error) as refused:
-        list(read_table(path, **options))
-    check_sentence(refused.value)
-    return str(refused.value)
+CSV, TWICE, HALF = "x,y\n1,2\n", "x,y,x\n1,2,3\n", "x,y\n1,1\n2,1.5\n"
+LATIN, OBJECTS = "x\ncafé\n".encode("latin-1"), '{"x": 1}\n' * 200 + '{"x": "q"}\n'
+
+#: What is read, with which options, and what its error says.
+REFUSED = [
+    (CSV, {"target": "z"}, r"target='z': .* has no column 'z' \(columns: 'x', 'y'\)"),
+    (CSV, {"sample_weight": "z"}, "sample_weight='z': "),
+    (CSV, {"columns": ["q", "x", "z"]}, "has no columns 'q', 'z'"),
+    (CSV, {"column_types": {"z": "int8"}}, "has no column 'z'"),
+    (CSV, {"column_types": {"x": "q"}}, "'q' is not a type"),
+    (CSV, {"columns": ["y"], "target": "y"}, "columns= has the target, 'y'"),
+    (CSV, {"columns": ["y", "y"]}, "twice"),
+    (CSV, {"target": "y", "sample_weight": "y"}, "both"),
+    (CSV, {"columns": []}, "has no column of features"),
+    (CSV, {"columns": "x"}, "list of names"),
+    (CSV, {"chunk_rows": 0}, "chunk_rows == 0"),
+    (CSV, {"read_ahead": -1}, "read_ahead == -1"),
+    (CSV, {"read_ahead": 10**19}, "read_ahead == 10000000000000000000"),
+    (CSV, {"on_bad_row": "ignore"}, "on_bad_row must be one of"),
+    (CSV, {"delimiter": ", "}, "delimiter must be one character"),
+    (CSV, {"encoding": "utf-7.5"}, "encoding='utf-7.5' is not a text encoding"),
+    (CSV, {"null_values": "?"}, "null_values must be a list"),
+    (CSV, {"n_features": 2}, "n_features= cannot be used with csv files"),
+    (CSV, {"file_format": "xls"}, "got 'xls'"),
+    (CSV, {"file_format": "parquet"}, r"rows\.csv"),
+    (CSV, {"file_format": "arrow"}, r"rows\.csv"),
+    (CSV, {"file_format": "json"}, r"rows\.csv"),
+    (CSV, {"file_format": "libsvm", "target": "y"}, "libsvm files"),
+    (TWICE, {}, "has the column 'x' twice: pass columns="),
+    ("x,y\n1,2024-01-01\n", {"target": "y"}, "must be numbers, booleans or strings"),
+    ('"x,y\n1,2\n', {}, "header .* has a quote left open"),
+    (HALF, {"target": "y", "column_types": {"y": "int64"}}, r"\{'y': 'float64'\}, or"),
+    (HALF, {"column_types": {"y": "int64"}}, r"column_types=\{'y': 'float64'\}, or"),
+    ("x\n1\nq\n", {"column_types": {"x": "float64"}}, r"=\{'x': 'string'\}, or"),
+    (LATIN, {}, "column 'x' that is not UTF-8: pass encoding="),
+    ("é\n1\n".encode("latin-1"), {}, "not text in utf-8: pass .* as 'latin-1'"),
+    ("é\n1\n".encode("utf-16"), {}, "not text in utf-8: pass .* as 'utf-16'"),
+    (b'{"s": "a"}\n{"s": "\xe9"}\n', {}, "Row 2 of .* that is not UTF-8: pass enc"),
+    (OBJECTS, {}, r"pass column_types=\{'x': 'string'\}, or"),
+    ("{}\n{}\n", {}, "has no row that can be read: the first one is empty"),
+    ("null\nnull\n", {"file_format": "json"}, "JSON object: it is null"),
+    ('{"x": 1, "x": 2}\n', {}, "has no row .* has the key 'x' twice"),
+    ('{"x": 1}\n', {"columns": ["never"]}, "has no column 'never'"),
+    ('{"a": "1_0"}\n', {"column_types": {"a": "float64"}}, r"=\{'a': 'string'\}"),
+    ("1 0:1\n", {"file_format": "libsvm"}, "pass zero_based=True, or on_bad_row"),
+]
+
+
+@pytest.mark.cases(len(REFUSED))
+@pytest.mark.parametrize(("content", "options", "words"), REFUSED)
+def test_what_is_refused(content, options, words, tmp_path):
+    is_json = content[:1] in ("{", b"{")
+    file = write_text(tmp_path / ("rows.jsonl" if is_json else "rows.csv"), content)
+    said = refusal(file, (ValueError, TypeError), **options)
+    assert re.search(words, said)
+
+
+def test_files_that_do_not_fit_together(tmp_path):
+    write_csv(tmp_path / "a.csv", table())
+    write_json(tmp_path / "b.jsonl", table())
+    assert "All files must have one format" in refusal(tmp_path)
+    file = write_csv(tmp_path / "rows.data", table())
+    assert "does not tell its format: pass file_format=" in refusal(file)
+    file = write_arrow(tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"]))
+    assert "has the column 'x' twice" in refusal(file)
 
 
 def test_no_such_file(tmp_path):
     file = tmp_path / "rows.csv"
-    assert refusal(file, FileNotFoundError) == f"There is no file {file}."
-    pattern = str(tmp_path / "*.csv")
-    said = refusal(pattern, FileNotFoundError)
-    assert said == f"There is no file that matches {pattern}."
-    said = refusal(tmp_path, FileNotFoundError)
-    assert said == f"There are no files in the folder {tmp_path}."
+    other = lines(tmp_path / "sub.csv", "x,y", "1,2")
+    (tmp_path / "empty").mkdir()
+    for path in file, str(tmp_path / "*.txt"), tmp_path / "empty", [other, file]:
+        name = str(file if isinstance(path, list) else path)
+        assert name in refusal(path, FileNotFoundError)
     refusal([], ValueError)
-    other = lines(tmp_path / "other.csv", "x,y", "1,2")
-    with pytest.raises(FileNotFoundError, match=r"There is no file .*rows\.csv\."):
-        read_table([other, file])
 
 
 @pytest.mark.parametrize("ending", WRITERS)
@@ -1008,20 +975,17 @@ def test_no_permission(ending, tmp_path, monkeypatch):
 
     monkeypatch.setattr("builtins.open", refuse)
     monkeypatch.setattr("pyarrow.OSFile", refuse)
-    with pytest.raises(PermissionError) as error:
-        read_table(file)
-    assert str(error.value) == f"{file} cannot be read: permission denied."
+    said = refusal(file, PermissionError)
+    assert said == f"{file} cannot be read: permission denied."
 
 
 @pytest.mark.parametrize("ending", WRITERS)
 def test_empty_file(ending, tmp_path):
-    file = write_text(tmp_path / f"rows{ending}", b"")
-    said = refusal(file)
-    if "csv" in ending or "json" in ending:
-        assert said == f"{file} is empty."
-    assert str(file) in said
-    if "csv" in ending or "json" in ending:
-        assert refusal(write_text(file, b"\n\n")) == f"{file} is empty."
+    is_text = "csv" in ending or "json" in ending
+    for content in b"", *([b"\n\n"] * is_text):
+        file = write_text(tmp_path / f"rows{ending}", content)
+        said = refusal(file)
+        assert said == f"{file} is empty." if is_text else str(file) in said
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather", ".arrows"])
@@ -1043,70 +1007,16 @@ def test_truncated_file(ending, tmp_path, small_blocks):
         assert str(file) in refusal(file)
 
 
-def test_columns_of_files(tmp_path):
-    file = lines(tmp_path / "rows.csv", "x,y,x", "1,2,3")
-    twice = "has the column 'x' twice: pass columns= with other ones."
-    assert refusal(file) == f"{file} {twice}"
-    file = write_arrow(tmp_path / "rows.arrows", pa.table([[1], [2]], names=["x", "x"]))
-    assert refusal(file) == f"{file} {twice}"
-    file = lines(tmp_path / "rows.csv", "x,y", "1,2")
-    assert refusal(file, ValueError, target="z") == (
-        f"target='z': {file} has no column 'z' (columns: 'x', 'y')."
-    )
-    assert "sample_weight='z': " in refusal(file, ValueError, sample_weight="z")
-    assert "has no column 'z' (" in refusal(file, ValueError, columns=["z"])
-    for options in {"columns": ["q", "x", "z"]}, {"column_types": {"q": "", "z": ""}}:
-        assert "has no columns 'q', 'z' (columns: " in refusal(
-            file, ValueError, **options
-        )
-    types = {"z": "int8"}
-    assert "has no column 'z' (" in refusal(file, ValueError, column_types=types)
-    assert "'q' is not a type" in refusal(file, ValueError, column_types={"x": "q"})
-    assert "columns= has the target, 'y'" in refusal(
-        file, ValueError, columns=["y"], target="y"
-    )
-    assert "twice" in refusal(file, ValueError, columns=["y", "y"])
-    assert "both" in refusal(file, ValueError, target="y", sample_weight="y")
-    assert refusal(file, columns=[]) == f"{file} has no column of features."
-    assert "list of names" in refusal(file, TypeError, columns="x")
-    file = lines(tmp_path / "rows.csv", "x,y", "1,2024-01-01")
-    assert "must be numbers, booleans or strings" in refusal(file, target="y")
-
-
 @pytest.mark.parametrize("ending", [".csv", ".parquet"])
 def test_columns_that_differ(ending, tmp_path):
     first = WRITERS[ending](tmp_path / f"a{ending}", table())
     other = table().rename_columns(["x", "n", "town", "y", "w"])
     second = WRITERS[ending](tmp_path / f"b{ending}", other)
-    assert refusal(tmp_path) == (
-        f"{second} has other columns than {first}: it does not have 'city' and also "
-        "has 'town': pass missing_columns='ignore' and new_columns='ignore', or "
-        "columns= with those that all have."
-    )
+    said = refusal(tmp_path)
+    assert f"{second} has other columns than {first}: " in said
+    assert "does not have 'city' and also has 'town': pass missing_columns=" in said
     columns = ["x", "n"]
     assert whole(read_table(tmp_path, columns=columns)).column_names == columns
-
-
-def test_formats_that_differ(tmp_path):
-    write_csv(tmp_path / "a.csv", table())
-    write_json(tmp_path / "b.jsonl", table())
-    assert "All files must have one format" in refusal(tmp_path)
-    file = write_csv(tmp_path / "rows.data", table())
-    assert "does not tell its format: pass file_format=" in refusal(file)
-    assert "got 'xls'" in refusal(file, ValueError, file_format="xls")
-    assert str(file) in refusal(file, file_format="parquet")
-    assert str(file) in refusal(file, file_format="arrow")
-    assert str(file) in refusal(file, file_format="json")
-    assert "libsvm files" in refusal(file, ValueError, file_format="libsvm", target="y")
-
-
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
-def test_header_that_is_not_utf8(encoding, tmp_path):
-    file = write_text(tmp_path / "rows.csv", "é,y\n1,2\n".encode(encoding))
-    assert refusal(file) == (
-        f"{file} is not text in utf-8: pass encoding=, such as {encoding!r}."
-    )
-    assert whole(read_table(file, encoding=encoding)).column_names == ["é", "y"]
 
 
 def test_row_that_never_ends(tmp_path, monkeypatch):
@@ -1115,25 +1025,6 @@ def test_row_that_never_ends(tmp_path, monkeypatch):
     monkeypatch.setattr(text, "MAX_ROW_LENGTH", 1000)
     file = lines(tmp_path / "rows.csv", "x,y", "1,2", "1" * 2000)
     assert "has a row of more than 1000 bytes" in refusal(file)
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"chunk_rows": 0}, ValueError, "chunk_rows == 0"),
-        ({"read_ahead": -1}, ValueError, "read_ahead == -1"),
-        ({"on_bad_row": "ignore"}, ValueError, "on_bad_row must be one of"),
-        ({"delimiter": ", "}, ValueError, "delimiter must be one character"),
-        ({"read_ahead": 10**19}, ValueError, "read_ahead == 10000000000000000000"),
-        ({"encoding": "utf-7.5"}, ValueError, "encoding='utf-7.5' is not a text enc"),
-        ({"null_values": "?"}, TypeError, "null_values must be a list"),
-        ({"n_features": 2}, ValueError, "n_features= cannot be used with csv files"),
-    ],
-)
-def test_bad_options(options, error, words, tmp_path):
-    file = lines(tmp_path / "rows.csv", "x,y", "1,2")
-    with pytest.raises(error, match=words):
-        read_table(file, **options)
 
 
 @pytest.mark.cases(3)

@@ -1,7 +1,7 @@
-"""Slow references in plain Python, written straight from the papers' pseudo-code.
+"""Slow references, written straight from the papers' pseudo-code.
 
-One row and one coordinate at a time, on lists of numbers; sums are plain sums over the
-recorded trials. Nothing here is shared with the package. The equations are those of
+One row at a time, most in decimals, of which there are arrays, too; sums are plain sums
+over the recorded trials. Nothing here is shared with the package. The equations are of
 
 M. Kempka, W. Kotłowski, M. K. Warmuth: Adaptive Scale-Invariant Online Algorithms for
 Learning Linear Models, ICML 2019: Algorithms 1 and 2 (one output), 3 and 4 (several
@@ -33,11 +33,19 @@ from decimal import Decimal
 
 import numpy as np
 from numpy import polynomial
+from scipy.special import xlogy
 
-from support.naive_competitors import COMPETITORS
+from support.naive_competitors import COMPETITORS, ByCoordinate, column, positive
 
 DIGITS = 50
 INFINITY = Decimal("Infinity")
+
+#: Arrays of decimals.
+decimals = np.vectorize(Decimal, otypes=[object])
+
+
+def in_decimals():
+    return decimal.localcontext(decimal.Context(prec=DIGITS))
 
 
 class Loss:
@@ -103,19 +111,6 @@ class SquaredHinge(Loss):
         return (y, INFINITY) if y > 0 else (-INFINITY, y)
 
 
-class AbsoluteError(Loss):
-    """|p - y|."""
-
-    def value(self, y, p):
-        return abs(p - y)
-
-    def gradient(self, y, p):
-        return sign(p - y)
-
-    def subdifferential(self, y, p):
-        return (1 if p > y else -1), (-1 if p < y else 1)
-
-
 class SquaredError(Loss):
     """(p - y)^2 / 2."""
 
@@ -168,6 +163,13 @@ class EpsilonInsensitive(Loss):
 
     def minimisers(self, y):
         return y - Decimal(self.epsilon), y + Decimal(self.epsilon)
+
+
+class AbsoluteError(EpsilonInsensitive):
+    """|p - y|."""
+
+    def __init__(self):
+        super().__init__(0.0)
 
 
 class Quantile(Loss):
@@ -235,134 +237,82 @@ LOSSES = {
 }
 
 
-class ScInOL:
-    """Base of ScInOL1 and ScInOL2.
+class ScInOL(ByCoordinate):
+    """Base of ScInOL1 and ScInOL2; the paper has a loss with Lipschitz constant 1."""
 
-    The paper takes a loss with Lipschitz constant 1. A row of weight c under a loss
-    with Lipschitz constant L is the row L * c * x under a loss whose gradient is g / L;
-    the prediction is that of the row itself.
-    """
+    takes_unit_lipschitz = True
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, initial_wealth=1.0):
-        self.loss = loss
+    def __init__(self, *given, initial_wealth=1.0):
+        super().__init__(*given)
         self.epsilon = initial_wealth
-        self.t = 0
-        self.M = [0.0] * n_coordinates
-        self.G = matrix(n_coordinates, n_outputs, 0.0)
-        self.S2 = matrix(n_coordinates, n_outputs, 0.0)
+        self.M = np.zeros((self.shape[0], 1))
+        self.G, self.S2 = np.zeros((2, *self.shape))
         # Units of the initial wealth: the first one, and that of the next row.
         self.start = self.unit = 1.0
-
-    def predict(self, x, sample_weight):
-        """The prediction of the row, were it the next one; nothing is stored."""
-        algorithm = copy.deepcopy(self)
-        algorithm.receive(self.scaled(x, sample_weight))
-        return dot(algorithm.weights(), x)
-
-    def at_rest(self, x, sample_weight):
-        """The prediction of a row that each coordinate has seen."""
-        return self.predict(x, sample_weight)
-
-    def learn(self, x, y, sample_weight):
-        """Learn from a row, return its prediction."""
-        scaled = self.scaled(x, sample_weight)
-        self.receive(scaled)
-        p = dot(self.weights(), x)
-        self.update(scaled, self.scaled_gradient(y, p))
-        return p
 
     def set_unit(self, start, unit):
         """Set the unit of the initial wealth before a row."""
         growth = self.epsilon * (unit - self.unit)
         self.start, self.unit = start, unit
-        for i, of_outputs in enumerate(self.G):
-            for k in range(len(of_outputs)):
-                self.add_wealth(i, k, growth)
+        self.add_wealth(growth)
 
-    def scaled(self, x, sample_weight):
-        return [self.loss.lipschitz * sample_weight * x_i for x_i in x]
+    def receive(self, x):
+        super().receive(x)
+        self.M = np.maximum(self.M, np.abs(column(x)))
 
-    def scaled_gradient(self, y, p):
-        return [g_k / self.loss.lipschitz for g_k in self.loss.gradient(y, p)]
+    def step(self, gradient):
+        self.G -= gradient
+        self.S2 += gradient**2
 
-    def weights(self):
-        return [
-            [self.weight(i, k) for k in range(len(row))] for i, row in enumerate(self.G)
-        ]
+    @property
+    def root(self):
+        return positive(np.sqrt(self.S2 + self.M**2))  # the convention 0/0 = 0
 
     def regret_bound(self, u, trials):
         """Theorems 3.1, 3.2, G.1, G.2 from the recorded trials."""
-        rows = [self.scaled(x, c) for x, c, _, _, _ in trials]
-        gradients = [self.scaled_gradient(y, p) for _, _, y, p, _ in trials]
-        total = 0.0
-        for i in range(len(u)):
-            x = [row[i] for row in rows]
-            nonzero = [abs(x_t) for x_t in x if x_t != 0.0]
-            if not nonzero:
-                continue
-            for k in range(len(u[i])):
-                squares = sum(
-                    (g[k] * x_t) ** 2 for g, x_t in zip(gradients, x, strict=True)
-                )
-                limit = self.bound(
-                    u[i][k],
-                    math.sqrt(squares + self.M[i] ** 2),
-                    nonzero[0],
-                    len(trials),
-                    self.epsilon * self.start,
-                    self.epsilon * (self.unit - self.start),
-                )
-                total += min(limit, self.linear_regret(u[i][k], i, k, len(trials)))
-        return total
+        rows = np.array([self.scaled(x, c) for x, c, *_ in trials])
+        gradients = np.array([self.loss.gradient(y, p) for *_, y, p, _ in trials])
+        squares = (rows**2).T @ (gradients / self.lipschitz) ** 2
+        seen = rows.any(axis=0)
+        x_tau = np.abs(rows[(rows != 0.0).argmax(axis=0), np.arange(len(seen))])
+        limit = self.bound(
+            np.abs(u),
+            np.sqrt(squares + self.M**2),
+            positive(column(x_tau)),
+            len(trials),
+            self.epsilon * self.start,
+            self.epsilon * (self.unit - self.start),
+        )
+        return np.minimum(limit, self.linear_regret(np.array(u)))[seen].sum()
 
-    def linear_regret(self, u, i, k, n_trials):
+    def linear_regret(self, u):
         """Regret on the losses' tangents, in one coordinate and output; or infinity."""
-        return INFINITY
+        return np.inf
 
 
 class ScInOL1(ScInOL):
     """Algorithms 1 and 3."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
-        super().__init__(n_coordinates, n_outputs, loss, **parameters)
-        self.beta = matrix(n_coordinates, n_outputs, self.epsilon)
+    def __init__(self, *given, **parameters):
+        super().__init__(*given, **parameters)
+        self.beta = np.full(self.shape, self.epsilon)
 
+    @np.errstate(divide="ignore", invalid="ignore")
     def receive(self, x):
-        self.t += 1
-        for i, x_i in enumerate(x):
-            self.M[i] = max(self.M[i], abs(x_i))
-            if x_i == 0.0:
-                continue  # the convention c/0 = infinity
-            for k in range(len(self.beta[i])):
-                self.beta[i][k] = min(
-                    self.beta[i][k],
-                    self.epsilon
-                    * self.unit
-                    * (self.S2[i][k] + self.M[i] ** 2)
-                    / (x_i**2 * self.t),
-                )
+        super().receive(x)
+        limit = self.epsilon * self.unit * (self.S2 + self.M**2)
+        # The convention c/0 = infinity.
+        self.beta = np.fmin(self.beta, limit / (column(x) ** 2 * self.t))
 
-    def add_wealth(self, i, k, growth):
+    def add_wealth(self, growth):
         """Raise `beta` so that the potential grows by at most `growth`."""
-        root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
-        half = abs(self.G[i][k]) / root / 2.0 if root else 0.0
-        potential = math.exp(half) - half - 1.0
-        self.beta[i][k] += growth / max(potential, 1.0)
+        half = np.abs(self.G) / self.root / 2.0
+        self.beta += growth / np.maximum(np.exp(half) - half - 1.0, 1.0)
 
-    def weight(self, i, k):
-        root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
-        if root == 0.0:
-            return 0.0  # the convention 0/0 = 0
-        theta = self.G[i][k] / root
-        return (
-            self.beta[i][k] * sign(theta) / (2.0 * root) * math.expm1(abs(theta) / 2.0)
-        )
-
-    def update(self, x, g):
-        for i, x_i in enumerate(x):
-            for k, g_k in enumerate(g):
-                self.G[i][k] -= g_k * x_i
-                self.S2[i][k] += (g_k * x_i) ** 2
+    def received_weights(self):
+        theta = self.G / self.root
+        factor = self.beta * np.sign(theta) / (2.0 * self.root)
+        return factor * np.expm1(np.abs(theta) / 2.0)
 
     @staticmethod
     def bound(u, root, x_tau, n_trials, epsilon, added):
@@ -370,133 +320,123 @@ class ScInOL1(ScInOL):
 
         The wealth that was added counts as much, and once where it was added.
         """
-        u = abs(u)
         of_rows = (epsilon + added) * (1.0 + math.log(n_trials))
-        return (
-            2.0 * u * root * math.log(1.0 + 2.0 * u * root * n_trials / epsilon)
-            + of_rows
-            + added
-        )
+        logarithm = np.log(1.0 + 2.0 * u * root * n_trials / epsilon)
+        return 2.0 * u * root * logarithm + of_rows + added
 
 
 class ScInOL2(ScInOL):
     """Algorithms 2 and 4; in wide rows among the first 300, `M` grows by more."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, max_share=128, **parameters):
-        super().__init__(n_coordinates, n_outputs, loss, **parameters)
+    def __init__(self, *given, max_share=128, **parameters):
+        super().__init__(*given, **parameters)
         self.max_share = max_share
-        self.eta = matrix(n_coordinates, n_outputs, self.epsilon)
+        self.eta = np.full(self.shape, self.epsilon)
         self.n_learned = 0
 
-    def receive(self, x):
-        for i, x_i in enumerate(x):
-            self.M[i] = max(self.M[i], abs(x_i))
+    def add_wealth(self, growth):
+        self.eta += growth
 
-    def add_wealth(self, i, k, growth):
-        self.eta[i][k] += growth
-
-    def weight(self, i, k):
-        root = math.sqrt(self.S2[i][k] + self.M[i] ** 2)
-        if root == 0.0:
-            return 0.0  # the convention 0/0 = 0
-        theta = self.G[i][k] / root
-        return sign(theta) * min(abs(theta), 1.0) / (2.0 * root) * self.eta[i][k]
+    def received_weights(self):
+        return np.clip(self.G / self.root, -1.0, 1.0) / (2.0 * self.root) * self.eta
 
     def update(self, x, g):
-        for i, x_i in enumerate(x):
-            for k, g_k in enumerate(g):
-                w = self.weight(i, k)
-                self.G[i][k] -= g_k * x_i
-                self.S2[i][k] += (g_k * x_i) ** 2
-                self.eta[i][k] -= g_k * x_i * w
+        self.eta -= np.outer(x, g) * self.received_weights()
+        super().update(x, g)
         self.n_learned += 1
-        share = sum(abs(x_i) / M for x_i, M in zip(x, self.M, strict=True) if M)
+        size = np.abs(column(x))
+        share = np.sum(size / positive(self.M))
         if share > self.max_share and self.n_learned <= 300:
-            for i, x_i in enumerate(x):
-                self.M[i] = max(self.M[i], abs(x_i) * share / self.max_share)
+            self.M = np.maximum(self.M, size * share / self.max_share)
 
     @staticmethod
     def bound(u, root, x_tau, n_trials, epsilon, added):
         """The term of one coordinate and output in Theorems 3.2 and G.2."""
-        u = abs(u)
-        if u == 0.0:
-            return epsilon + added
-        return (
-            epsilon
-            + added
-            + 2.0 * u * root * (math.log(3.0 * u * root**3 / epsilon / x_tau**2) - 1.0)
-        )
+        of_u = xlogy(u, 3.0 * u * root**3 / epsilon / x_tau**2) - u
+        return epsilon + added + 2.0 * root * of_u
 
-    def linear_regret(self, u, i, k, n_trials):
-        return self.epsilon * self.unit - self.eta[i][k] + self.G[i][k] * u
+    def linear_regret(self, u):
+        return self.epsilon * self.unit - self.eta + self.G * u
 
 
-class MirrorDescent:
-    """Implicit updates and gradient descent: each output by itself, in a ball.
+class InDecimals:
+    """Base of algorithms whose state is in decimals; `w` has a row for each output.
 
-    A row of weight c is a row under the loss c * l. The state is in decimals.
+    A row of weight c is a row under the loss c * l.
     """
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, beta=1.0, radius=None):
-        self.loss = loss
-        self.beta = Decimal(beta)
-        self.radius = INFINITY if radius is None else Decimal(radius)
-        self.t = 0
-        self.w = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
-        self.largest_norm = [Decimal(0)] * n_outputs
-        self.lambda_ = [Decimal(0)] * n_outputs
-        self.delta_sum = [Decimal(0)] * n_outputs
+    def __init__(self, n_coordinates, n_outputs, loss):
+        self.loss, self.t = loss, 0
+        self.w = decimals(np.zeros((n_outputs, n_coordinates)))
 
     def predict(self, x, sample_weight):
-        """The prediction of the row, which does not depend on its weight."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            x = [Decimal(x_i) for x_i in x]
-            return [float(inner(w_k, x)) for w_k in self.w]
+        """The prediction of the row, were it the next one; nothing is stored."""
+        with in_decimals():
+            return self.charged(decimals(x), Decimal(sample_weight)).astype(float)
 
     def learn(self, x, y, sample_weight):
         """Learn from a row, return its prediction."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            x = [Decimal(x_i) for x_i in x]
-            p = [inner(w_k, x) for w_k in self.w]
+        with in_decimals():
+            x, c = decimals(x), Decimal(sample_weight)
+            p = self.charged(x, c)
             self.t += 1
-            self.update(x, y, p, Decimal(sample_weight))
-            self.largest_norm = [
-                max(largest, inner(w_k, w_k).sqrt())
-                for largest, w_k in zip(self.largest_norm, self.w, strict=True)
-            ]
-        return [float(p_k) for p_k in p]
+            y = y if isinstance(self.loss, CrossEntropy) else decimals(y)
+            self.update(x, y, p, c)
+        return p.astype(float)
+
+    def charged(self, x, c):
+        return self.w @ x
 
     def at_rest(self, x, sample_weight):
-        return dot(self.weights(), x)
+        """The prediction of a row as if it were not there to change the weights."""
+        return x @ self.weights()
 
     def weights(self):
-        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*self.w, strict=True)]
+        return self.w.T.astype(float)
+
+
+class MirrorDescent(InDecimals):
+    """Implicit updates and gradient descent: each output by itself, in a ball."""
+
+    def __init__(self, *given, beta=1.0, radius=None):
+        super().__init__(*given)
+        self.beta = Decimal(beta)
+        self.radius = INFINITY if radius is None else Decimal(radius)
+        self.largest_norm, self.lambda_, self.delta_sum = decimals(
+            np.zeros((3, len(self.w)))
+        )
+
+    def update(self, x, y, p, c):
+        self.move(x, y, p, c)
+        norms = np.array([norm(w_k) for w_k in self.w])
+        self.largest_norm = np.maximum(self.largest_norm, norms)
 
     def regret_bound(self, u, trials):
         """Theorem 5.2, its distances from u as large as they can have been."""
-        total = 0.0
-        for k, u_k in enumerate(zip(*u, strict=True)):
-            norm = math.hypot(*u_k)
-            if norm > float(self.radius) * (1 + 1e-12):
-                return math.inf
-            distance = norm + float(self.largest_norm[k])
-            total += distance**2 / 2 * float(self.lambda_[k])
-            total += float(self.delta_sum[k])
-        return total
+        norms = np.linalg.norm(u, axis=0)
+        if (norms > float(self.radius) * (1 + 1e-12)).any():
+            return math.inf
+        distances = norms + self.largest_norm.astype(float)
+        return np.sum(distances**2 / 2 * self.lambda_.astype(float)) + float(
+            self.delta_sum.sum()
+        )
 
 
 class Implicit(MirrorDescent):
     """Algorithms 1 and 2, whose `lambda_` differ."""
 
-    def update(self, x, y, p, c):
-        for k in range(len(p)):
-            loss, y_k = self.loss.loss, Decimal(y[k])
-            lambda_k = self.before_step(k, loss, x, y_k, p[k], c)
+    def move(self, x, y, p, c):
+        loss = self.loss.loss
+        for k, p_k in enumerate(p):
+            lambda_k = self.before_step(k, loss, x, y[k], p_k, c)
             self.w[k], delta = implicit_step(
-                loss, self.w[k], x, y_k, c, lambda_k, self.radius
+                loss, self.w[k], x, y[k], c, lambda_k, self.radius
             )
             self.delta_sum[k] += delta
             self.lambda_[k] = self.after_step(lambda_k, delta)
+
+    def after_step(self, lambda_, delta):
+        return lambda_
 
 
 class IOMD(Implicit):
@@ -505,12 +445,9 @@ class IOMD(Implicit):
     def before_step(self, k, loss, x, y, p, c):
         return Decimal(self.t).sqrt() / self.beta
 
-    def after_step(self, lambda_, delta):
-        return lambda_
 
-
-class ConstantImplicit(IOMD):
-    """IOMD with lambda = 1 / beta at all rows."""
+class ConstantImplicit(Implicit):
+    """Algorithm 1 with lambda = 1 / beta at all rows."""
 
     def before_step(self, k, loss, x, y, p, c):
         return 1 / self.beta
@@ -539,18 +476,16 @@ def implicit_step(loss, w, x, y, c, lambda_, radius):
 
     Of several minimisers the one that is nearest to w.
     """
+    w, x = np.array(w), np.array(x)
     if not any(x):
         return w, Decimal(0)
     if lambda_ == 0:
         new = nearest_minimiser(loss, w, x, y, radius)
     else:
         tau = subgradient(loss, w, x, y, c, lambda_, radius)
-        new = projected(
-            [w_i - tau / lambda_ * x_i for w_i, x_i in zip(w, x, strict=True)], radius
-        )
-    fall = loss.value(y, inner(w, x)) - loss.value(y, inner(new, x))
-    change = [new_i - w_i for new_i, w_i in zip(new, w, strict=True)]
-    delta = c * fall - lambda_ / 2 * inner(change, change)
+        new = projected(w - tau / lambda_ * x, radius)
+    fall = loss.value(y, w @ x) - loss.value(y, new @ x)
+    delta = c * fall - lambda_ / 2 * ((new - w) @ (new - w))
     return new, max(Decimal(0), delta)
 
 
@@ -560,7 +495,7 @@ def subgradient(loss, w, x, y, c, lambda_, radius):
     That point is brought back to the ball first. It is the larger tau that has the
     smaller prediction and subgradients, and tau = 0 has those of w.
     """
-    norm2, p, q = inner(w, w), inner(w, x), inner(x, x)
+    norm2, p, q = w @ w, w @ x, x @ x
     low, high = loss.subdifferential(y, p)
     if low <= 0 <= high:
         return Decimal(0)
@@ -583,46 +518,37 @@ def subgradient(loss, w, x, y, c, lambda_, radius):
 
 def nearest_minimiser(loss, w, x, y, radius):
     """Find the nearest w' in the ball that has the smallest loss."""
-    p, q = inner(w, x), inner(x, x)
+    p, q = w @ x, x @ x
     low, high = loss.minimisers(y)
     reach = radius * q.sqrt()
     new_p = min(max(p, low), high)
     new_p = min(max(new_p, -reach), reach)
-    new = [w_i + (new_p - p) / q * x_i for w_i, x_i in zip(w, x, strict=True)]
-    if inner(new, new) <= radius**2:
+    new = w + (new_p - p) / q * x
+    if new @ new <= radius**2:
         return new
-    along = [new_p / q * x_i for x_i in x]
-    across = [w_i - p / q * x_i for w_i, x_i in zip(w, x, strict=True)]
+    across = w - p / q * x
     room = max(Decimal(0), radius**2 - new_p**2 / q)
-    length = (room / inner(across, across)).sqrt() if any(across) else Decimal(0)
-    return [a_i + length * b_i for a_i, b_i in zip(along, across, strict=True)]
+    length = (room / (across @ across)).sqrt() if any(across) else Decimal(0)
+    return new_p / q * x + length * across
 
 
 def projected(w, radius):
     """The point of the ball that is nearest to w."""
-    norm = inner(w, w).sqrt()
-    if norm <= radius:
-        return w
-    return [w_i * (radius / norm) for w_i in w]
+    return w if norm(w) <= radius else w * (radius / norm(w))
 
 
 class GradientDescent(MirrorDescent):
     """Steps along the gradient at the old weights, then back to the ball."""
 
-    def update(self, x, y, p, c):
-        if isinstance(self.loss, Separate):
-            y = [Decimal(y_k) for y_k in y]
+    def move(self, x, y, p, c):
         for k, g in enumerate(self.loss.gradient(y, p)):
-            gradient = [c * g * x_i for x_i in x]
+            gradient = c * g * x
             eta = self.step_size(k, gradient)
             if eta is None:
                 continue
             self.lambda_[k] = 1 / eta
-            self.delta_sum[k] += eta * inner(gradient, gradient) / 2
-            new = [
-                w_i - eta * g_i for w_i, g_i in zip(self.w[k], gradient, strict=True)
-            ]
-            self.w[k] = projected(new, self.radius)
+            self.delta_sum[k] += eta * (gradient @ gradient) / 2
+            self.w[k] = projected(self.w[k] - eta * gradient, self.radius)
 
 
 class OGD(GradientDescent):
@@ -635,43 +561,39 @@ class OGD(GradientDescent):
 class AdaOGD(GradientDescent):
     """eta_t = beta / sqrt(sum of ||g_s||^2 for s <= t); no step while the sum is 0."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, **parameters):
-        super().__init__(n_coordinates, n_outputs, loss, **parameters)
-        self.squares = [Decimal(0)] * n_outputs
+    def __init__(self, *given, **parameters):
+        super().__init__(*given, **parameters)
+        self.squares = [Decimal(0)] * len(self.w)
 
     def step_size(self, k, gradient):
-        self.squares[k] += inner(gradient, gradient)
+        self.squares[k] += gradient @ gradient
         return self.beta / self.squares[k].sqrt() if self.squares[k] else None
 
 
-class CODE(MirrorDescent):
+class CODE(InDecimals):
     """Coin betting by an equation that is followed until a model of the loss is 0.
 
-    That model is linear, and truncated at 0. Each output is by itself, in decimals. A
-    row of weight c is a row under the loss c * l.
+    That model is linear, and truncated at 0. Each output is by itself.
     """
-
-    regret_bound = None
 
     def __init__(self, n_coordinates, n_outputs, loss):
         super().__init__(n_coordinates, n_outputs, loss)
-        self.theta = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        self.theta = self.w.copy()
         self.H = [Decimal(1)] * n_outputs
         self.log_wealth = [Decimal(0)] * n_outputs
 
     def update(self, x, y, p, c):
+        loss = self.loss.loss
         for k, p_k in enumerate(p):
-            loss, y_k = self.loss.loss, Decimal(y[k])
-            gradient = [c * loss.gradient(y_k, p_k) * x_i for x_i in x]
-            value = c * loss.value(y_k, p_k)
+            gradient = c * loss.gradient(y[k], p_k) * x
             if any(gradient):
-                self.follow(k, gradient, value)
+                self.follow(k, gradient, c * loss.value(y[k], p_k))
 
     def follow(self, k, gradient, value):
-        before = inner(gradient, self.after(k, gradient, Decimal(0))[-1])
+        before = gradient @ self.after(k, gradient, Decimal(0))[-1]
 
         def model(h):
-            return value + inner(gradient, self.after(k, gradient, h)[-1]) - before
+            return value + gradient @ self.after(k, gradient, h)[-1] - before
 
         h = Decimal(1)
         if model(h) < 0:
@@ -682,15 +604,12 @@ class CODE(MirrorDescent):
     def after(self, k, gradient, h):
         """Sum of gradients, H, logarithm of the wealth and weights at the time h."""
         theta, H = self.theta[k], self.H[k]
-        square, along = inner(gradient, gradient), inner(gradient, theta)
-        new_H, growth = H + h * square, h * square / H
-        # Of a small growth, 1 + growth has too few digits.
-        log = growth - growth**2 / 2 if growth < Decimal("1e-20") else (1 + growth).ln()
-        gain = h - (along + H) / square * log
+        square, along = gradient @ gradient, gradient @ theta
+        new_H = H + h * square
+        gain = h - (along + H) / square * log1p(h * square / H)
         log_wealth = self.log_wealth[k] + gain
-        theta = [a - h * g for a, g in zip(theta, gradient, strict=True)]
-        factor = log_wealth.exp() / new_H
-        return theta, new_H, log_wealth, [factor * theta_i for theta_i in theta]
+        theta = theta - h * gradient
+        return theta, new_H, log_wealth, log_wealth.exp() / new_H * theta
 
 
 def root(f, low, high):
@@ -717,73 +636,51 @@ def root(f, low, high):
     return low if f_low == 0 else high
 
 
-class GradientSum:
+class GradientSum(InDecimals):
     """Weights that are a multiple of theta, minus the sum of the gradients.
 
     A row of weight c is the row c * x under a loss whose gradient is g. Everything is
-    computed from the list of the gradients so far, in decimals.
+    computed from the list of the gradients so far.
     """
 
     def __init__(self, n_coordinates, n_outputs, loss):
-        self.loss = loss
-        self.t = 0
-        self.theta = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
+        super().__init__(n_coordinates, n_outputs, loss)
+        self.theta = self.w
         # Of each output, the gradients; and the rows that they belong to.
         self.gradients = [[] for _ in range(n_outputs)]
         self.rows = []
 
-    def predict(self, x, sample_weight):
-        """The prediction of the row, were it the next one; nothing is stored."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            x = [Decimal(x_i) for x_i in x]
-            scaled = [Decimal(sample_weight) * x_i for x_i in x]
-            return [
-                float(inner(self.weights_of(k, scaled), x))
-                for k in range(len(self.theta))
-            ]
+    def charged(self, x, c):
+        return np.array([self.weights_of(k, c * x) @ x for k in range(len(self.theta))])
 
-    def learn(self, x, y, sample_weight):
-        """Learn from a row, return its prediction."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            x = [Decimal(x_i) for x_i in x]
-            scaled = [Decimal(sample_weight) * x_i for x_i in x]
-            p = [inner(self.weights_of(k, scaled), x) for k in range(len(self.theta))]
-            if isinstance(self.loss, Separate):
-                y = [Decimal(y_k) for y_k in y]
-            gradients = self.loss.gradient(y, p)
-            self.t += 1
-            self.rows.append(scaled)
-            for k, g in enumerate(gradients):
-                self.suffer(k, [g * x_i for x_i in scaled])
-        return [float(p_k) for p_k in p]
-
-    def at_rest(self, x, sample_weight):
-        """The prediction of a row as if it were not there to change the weights."""
-        return dot(self.weights(), x)
+    def update(self, x, y, p, c):
+        self.rows.append(c * x)
+        for k, g in enumerate(self.loss.gradient(y, p)):
+            self.suffer(k, g * c * x)
 
     def suffer(self, k, gradient):
         self.gradients[k].append(gradient)
-        self.theta[k] = [a - b for a, b in zip(self.theta[k], gradient, strict=True)]
+        self.theta[k] = self.theta[k] - gradient
 
     def weights(self):
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            zero = [Decimal(0)] * len(self.theta[0])
+        with in_decimals():
+            zero = 0 * self.theta[0]
             of_outputs = [self.weights_of(k, zero) for k in range(len(self.theta))]
-        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*of_outputs, strict=True)]
+        return np.array(of_outputs, dtype=float).T
 
     def regret_bound(self, u, trials):
-        u = [[Decimal(u_i) for u_i in u_k] for u_k in zip(*u, strict=True)]
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            return float(sum(self.bound(k, norm(u_k)) for k, u_k in enumerate(u)))
+        with in_decimals():
+            bounds = [self.bound(k, norm(u_k)) for k, u_k in enumerate(decimals(u).T)]
+            return float(sum(bounds))
 
 
 class DFEG(GradientSum):
     """Orabona (2013): Algorithm 1, and the bound of Theorem 1."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, a=0.882, delta=1.0):
-        super().__init__(n_coordinates, n_outputs, loss)
+    def __init__(self, *given, a=0.882, delta=1.0):
+        super().__init__(*given)
         self.a, self.delta = Decimal(a), Decimal(delta)
-        self.L = Decimal(loss.lipschitz)
+        self.L = Decimal(self.loss.lipschitz)
 
     def H(self, rows):
         lengths = [norm(x) for x in rows]
@@ -795,8 +692,7 @@ class DFEG(GradientSum):
             return theta
         H = self.H([*self.rows, x])
         alpha, beta = self.a * H.sqrt(), H ** Decimal("1.5")
-        factor = (length / alpha).exp() / beta / length
-        return [factor * theta_i for theta_i in theta]
+        return (length / alpha).exp() / beta / length * theta
 
     def bound(self, k, u):
         if not self.rows:
@@ -811,17 +707,16 @@ class DFEG(GradientSum):
 class KernelGD(GradientSum):
     """Mirror descent, regularised by sqrt(t) / eta * ||w||^2 (Section 5)."""
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, beta=1.0, radius=None):
-        super().__init__(n_coordinates, n_outputs, loss)
+    def __init__(self, *given, beta=1.0, radius=None):
+        super().__init__(*given)
         self.eta = Decimal(beta)
 
     def weights_of(self, k, x):
-        factor = self.eta / (2 * Decimal(self.t + 1).sqrt())
-        return [factor * theta_i for theta_i in self.theta[k]]
+        return self.eta / (2 * Decimal(self.t + 1).sqrt()) * self.theta[k]
 
     def bound(self, k, u):
         squares = sum(
-            self.eta * inner(g, g) / (4 * Decimal(t).sqrt())
+            self.eta * (g @ g) / (4 * Decimal(t).sqrt())
             for t, g in enumerate(self.gradients[k], start=1)
         )
         return Decimal(self.t).sqrt() / self.eta * u**2 + squares
@@ -835,11 +730,11 @@ class AdaFTRL(GradientSum):
 
     divisor = 1
 
-    def __init__(self, n_coordinates, n_outputs, loss, *, radius=1.0):
-        super().__init__(n_coordinates, n_outputs, loss)
+    def __init__(self, *given, radius=1.0):
+        super().__init__(*given)
         self.radius = Decimal(radius)
         self.D = self.radius**2 / 2
-        self.gaps = [Decimal(0)] * n_outputs
+        self.gaps = [Decimal(0)] * len(self.theta)
 
     def eta(self, k):
         return self.divisor * self.D / self.gaps[k] if self.gaps[k] else INFINITY
@@ -849,19 +744,19 @@ class AdaFTRL(GradientSum):
         if not any(theta):
             return theta
         if eta == INFINITY:
-            return [self.radius / norm(theta) * theta_i for theta_i in theta]
-        return projected([eta * theta_i for theta_i in theta], self.radius)
+            return self.radius / norm(theta) * theta
+        return projected(eta * theta, self.radius)
 
     def mix_loss(self, theta, eta):
         w = self.leader(theta, eta)
-        return inner(w, w) / 2 / eta - inner(w, theta)
+        return w @ w / 2 / eta - w @ theta
 
     def weights_of(self, k, x):
         return self.leader(self.theta[k], self.eta(k))
 
     def suffer(self, k, gradient):
-        eta, before = self.eta(k), self.theta[k]
-        loss = inner(self.leader(before, eta), gradient)
+        eta, before = self.eta(k), self.theta[k].copy()
+        loss = self.leader(before, eta) @ gradient
         super().suffer(k, gradient)
         mix = self.mix_loss(self.theta[k], eta) - self.mix_loss(before, eta)
         self.gaps[k] += max(Decimal(0), loss - mix)
@@ -869,9 +764,12 @@ class AdaFTRL(GradientSum):
     def bound(self, k, u):
         if u > self.radius * (1 + Decimal("1e-12")):
             return INFINITY
-        squares = sum(inner(g, g) for g in self.gradients[k])
+        squares = sum(g @ g for g in self.gradients[k])
         largest = max((2 * self.radius * norm(g) for g in self.gradients[k]), default=0)
-        return 2 * (self.D * squares).sqrt() + 2 * largest
+        return self.limit((self.D * squares).sqrt(), largest)
+
+    def limit(self, root, largest):
+        return 2 * root + 2 * largest
 
 
 class AdaFTRLOfOrabonaPal(AdaFTRL):
@@ -879,25 +777,16 @@ class AdaFTRLOfOrabonaPal(AdaFTRL):
 
     divisor = 16
 
-    def bound(self, k, u):
-        if u > self.radius * (1 + Decimal("1e-12")):
-            return INFINITY
-        squares = sum(inner(g, g) for g in self.gradients[k])
-        return Decimal("5.3") * (self.D * squares).sqrt()
+    def limit(self, root, largest):
+        return Decimal("5.3") * root
 
 
-class OnlineNewton:
-    """Implicit Newton steps; in decimals, with the inverse A of the covariance.
-
-    A row of weight c is a row under the loss c * l.
-    """
+class OnlineNewton(InDecimals):
+    """Implicit Newton steps; with the inverse A of the covariance."""
 
     def __init__(
         self,
-        n_coordinates,
-        n_outputs,
-        loss,
-        *,
+        *given,
         prior_scale=0.3,
         forgetting=0.0,
         moderate=False,
@@ -906,25 +795,24 @@ class OnlineNewton:
         fit_intercept=True,
         shared_covariance=False,
     ):
-        self.loss = loss
+        super().__init__(*given)
+        n_outputs, n_coordinates = self.w.shape
         self.center, self.fit_intercept = center, fit_intercept
         self.shared_covariance = shared_covariance
         # Rows and their weights, and what is taken for the mean of their features.
-        self.rows, self.mean = [], [Decimal(0)] * n_coordinates
+        self.rows, self.mean = [], 0 * self.w[0]
         self.next_change = 1
         self.moderate, self.vovk = moderate, vovk
         self.row_weight = 1.0  # of the next row in means of features
         self.left = 1 - Decimal(forgetting)
-        prior = [Decimal(prior_scale)] * n_coordinates
+        self.prior = decimals(np.full(n_coordinates, prior_scale))
         if fit_intercept:
-            prior[-1] = Decimal(max(prior_scale, 1.0))
-        self.prior = prior
-        self.w = [[Decimal(0)] * n_coordinates for _ in range(n_outputs)]
-        self.A = [diagonal([1 / p for p in prior]) for _ in range(n_outputs)]
+            self.prior[-1] = Decimal(max(prior_scale, 1.0))
+        self.A = [diagonal(1 / self.prior) for _ in range(n_outputs)]
         self.prior_left = [Decimal(1)] * n_outputs
         # Weights and distances from the minimisers of the losses.
         self.distances = [[] for _ in range(n_outputs)]
-        self.excess = [Decimal(0)] * n_outputs
+        self.excess = Decimal(0)
 
     @property
     def has_bound(self):
@@ -936,28 +824,22 @@ class OnlineNewton:
         is_exact = isinstance(of_output, SquaredError) and self.left == 1
         return is_exact and not self.center
 
-    def predict(self, x, sample_weight):
-        """The prediction of the row, were it the next one; nothing is stored."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            return [float(p) for p in self.charged(x, Decimal(sample_weight))]
-
     def at_rest(self, x, sample_weight):
         if self.fit_intercept:
-            return dot(self.weights(), x)
-        return [float(inner(w_k, self.centred(x))) for w_k in self.w]
+            return super().at_rest(x, sample_weight)
+        return (self.w @ self.centred(decimals(x))).astype(float)
 
     def weights(self):
         """Return weights of rows as given; without an intercept, of centred rows."""
-        w = [list(w_k) for w_k in self.w]
+        w = self.w.copy()
         if self.fit_intercept:
-            for w_k in w:
-                w_k[-1] -= inner(w_k[:-1], self.mean[:-1])
-        return [[float(w_ik) for w_ik in w_i] for w_i in zip(*w, strict=True)]
+            w[:, -1] -= w[:, :-1] @ self.mean[:-1]
+        return w.T.astype(float)
 
     def centred(self, x):
         if self.center and not self.next_change > 1:  # the mean is not known yet
-            x = [0.0] * (len(x) - self.fit_intercept) + [1.0] * self.fit_intercept
-        return [Decimal(x_i) - m for x_i, m in zip(x, self.mean, strict=True)]
+            x = np.append(0 * x[:-1], x[-1] if self.fit_intercept else 0)
+        return x - self.mean
 
     def change_mean(self):
         """Go over to the mean of all rows; say the same of them in other coordinates.
@@ -967,87 +849,50 @@ class OnlineNewton:
         """
         t = len(self.rows)
         self.next_change = t + max(1, t // 2)
-        n = len(self.mean) - self.fit_intercept
-        total = sum(c for _, c in self.rows)
-        new = [sum(c * x[i] for x, c in self.rows) / total for i in range(n)]
-        new += [Decimal(0)] * self.fit_intercept
-        shift = [a - b for a, b in zip(self.mean, new, strict=True)]
-        if t == 1:  # before, there were no coordinates
-            shift = [Decimal(0)] * len(new)
-        self.mean = new
+        new = sum(c * x for x, c in self.rows) / sum(c for _, c in self.rows)
+        if self.fit_intercept:
+            new[-1] = Decimal(0)
+        shift, self.mean = self.mean - new, new
         if not self.fit_intercept:
             return
-        N = diagonal([Decimal(1)] * (n + 1))
-        for i in range(n):
-            N[i][n] = shift[i]
+        N = diagonal([Decimal(1)] * len(new))
+        if t > 1:  # before, there were no coordinates
+            N[:, -1] += shift
         for k, A in enumerate(self.A):
-            prior = diagonal([self.prior_left[k] / p for p in self.prior])
-            said = [inner(row, self.w[k]) for row in A]
-            said = [inner(row, said) for row in N]
-            data = [
-                [a - b for a, b in zip(*rows, strict=True)]
-                for rows in zip(A, prior, strict=True)
-            ]
-            half = [[inner(a, b) for b in data] for a in N]  # both are symmetric
-            data = [[inner(a, b) for b in N] for a in half]
-            self.A[k] = [
-                [a + b for a, b in zip(*rows, strict=True)]
-                for rows in zip(data, prior, strict=True)
-            ]
-            self.w[k] = solved(self.A[k], said)
+            prior = diagonal(self.prior_left[k] / self.prior)
+            self.A[k] = N @ (A - prior) @ N.T + prior
+            self.w[k] = solved(self.A[k], N @ (A @ self.w[k]))
 
     def charged(self, x, c):
         """Scores, divided by what their variances say."""
         x = self.centred(x)
-        scores = []
-        for w, A in zip(self.w, self.A, strict=True):
-            q = inner(x, solved(A, x))
-            s = inner(w, x)
-            if self.moderate:
-                s /= (1 + Decimal(math.pi) / 8 * q).sqrt()
-            if self.vovk:
-                s /= 1 + c * q
-            scores.append(s)
-        return scores
+        q = np.array([x @ solved(A, x) for A in self.A])
+        s = self.w @ x
+        if self.moderate:
+            s /= np.sqrt(1 + Decimal(math.pi) / 8 * q)
+        return s / (1 + c * q) if self.vovk else s
 
-    def learn(self, x, y, sample_weight):
-        """Learn from a row, return its prediction."""
-        with decimal.localcontext(decimal.Context(prec=DIGITS)):
-            c = Decimal(sample_weight)
-            said = self.charged(x, c)
-            row = [Decimal(x_i) for x_i in x]
-            self.rows.append((row, Decimal(self.row_weight)))
-            x = self.centred(x)
-            ways = [solved(A, x) for A in self.A]
-            s = [inner(w, x) for w in self.w]
-            q = [inner(way, x) for way in ways]
-            if isinstance(self.loss, CrossEntropy):
-                steps = self.joint_steps(y, s, q, c)
-            else:
-                steps = [
-                    self.separate_step(k, Decimal(y[k]), s[k], q[k], c)
-                    for k in range(len(s))
-                ]
-            for k, (g, h) in enumerate(steps):
-                self.w[k] = [
-                    w - g * way for w, way in zip(self.w[k], ways[k], strict=True)
-                ]
-                self.A[k] = [
-                    [a + h * x_i * x_j for a, x_j in zip(row, x, strict=True)]
-                    for row, x_i in zip(self.A[k], x, strict=True)
-                ]
-                self.forget(k)
-            if self.center and len(self.rows) == self.next_change:
-                self.change_mean()
-        return [float(p) for p in said]
+    def update(self, x, y, p, c):
+        self.rows.append((x, Decimal(self.row_weight)))
+        x = self.centred(x)
+        ways = np.array([solved(A, x) for A in self.A])
+        s, q = self.w @ x, ways @ x
+        if isinstance(self.loss, CrossEntropy):
+            steps = self.joint_steps(y, s, q, c)
+        else:
+            steps = [self.separate_step(k, y[k], s[k], q[k], c) for k in range(len(s))]
+        for k, (g, h) in enumerate(steps):
+            self.w[k] -= g * ways[k]
+            self.A[k] = self.A[k] + h * np.outer(x, x)
+            self.forget(k)
+        if self.center and len(self.rows) == self.next_change:
+            self.change_mean()
 
     def forget(self, k):
         """Let the covariance grow, as long as its trace is below that of the prior."""
-        n = len(self.prior)
-        units = diagonal([Decimal(1)] * n)
-        trace = sum(solved(self.A[k], units[i])[i] for i in range(n))
+        trace = np.trace(solved(self.A[k], diagonal([Decimal(1)] * len(self.prior))))
         growth = max(Decimal(1), min(1 / self.left, sum(self.prior) / trace))
-        self.A[k] = [[a / growth for a in row] for row in self.A[k]]
+        self.A[k] = self.A[k] / growth
         self.prior_left[k] /= growth
 
     def separate_step(self, k, y, s, q, c):
@@ -1060,15 +905,15 @@ class OnlineNewton:
         self.distances[k] = [(w * self.left, d) for w, d in self.distances[k]]
         self.distances[k].append((c, abs(e)))
         square = y**2 - s**2 / (1 + c * q) if self.vovk else (y - s) ** 2
-        self.excess[k] += c * square * c * q / (1 + c * q)
-        if isinstance(loss, (Hinge, AbsoluteError, EpsilonInsensitive, Quantile)):
-            total = sum(weight for weight, _ in self.distances[k])
-            mean = sum(weight * size for weight, size in self.distances[k]) / total
+        self.excess += c * square * c * q / (1 + c * q)
+        if isinstance(loss, (Hinge, EpsilonInsensitive, Quantile)):
+            weights, sizes = np.transpose(self.distances[k])
             if e == 0:
                 return Decimal(0), Decimal(0)
+            mean = weights @ sizes / sum(weights)
             h = c * abs(loss.gradient(y, s)) / max(abs(e), mean / 2)
             return -h * e / (1 + h * q), h
-        g = subgradient(loss, [s], [Decimal(1)], y, c, 1 / q, INFINITY)
+        g = subgradient(loss, np.array([s]), decimals([1]), y, c, 1 / q, INFINITY)
         h = c * second_derivative(loss, y, s - q * g)
         if self.moderate and q > Decimal("0.01"):
             return self.matched(loss, y, c, s, q, s - q * g, q / (1 + h * q))
@@ -1079,62 +924,45 @@ class OnlineNewton:
 
         By the quadrature with seven nodes, whose numbers are those of doubles.
         """
-        nodes, shares = (
-            [Decimal(float(a)) for a in part]
-            for part in polynomial.hermite_e.hermegauss(7)
-        )
-        scores = [mode + variance.sqrt() * node for node in nodes]
-        weights = [
-            share * (node**2 / 2 - c * loss.value(y, z) - (z - s) ** 2 / (2 * q)).exp()
-            for share, node, z in zip(shares, nodes, scores, strict=True)
-        ]
-        mean = inner(weights, scores) / sum(weights)
-        left = inner(weights, [(z - mean) ** 2 for z in scores]) / sum(weights)
-        h = 1 / left - 1 / q
-        return (s - mean) / q, h
+        nodes, shares = map(decimals, polynomial.hermite_e.hermegauss(7))
+        z = mode + variance.sqrt() * nodes
+        losses = np.array([loss.value(y, z_i) for z_i in z])
+        weights = shares * np.exp(nodes**2 / 2 - c * losses - (z - s) ** 2 / (2 * q))
+        mean = weights @ z / sum(weights)
+        left = weights @ (z - mean) ** 2 / sum(weights)
+        return (s - mean) / q, 1 / left - 1 / q
 
     def joint_steps(self, y, s, q, c):
         """Return the steps of all outputs, by Newton's method."""
-        K = len(s)
         if not any(q):
-            return [(Decimal(0), Decimal(0))] * K
-        z = list(s)
+            return [(Decimal(0), Decimal(0))] * len(s)
+        z, unit = s, np.arange(len(s)) == y
         for _ in range(60):
             p = softmax(z)
-            lack = [c * (p[k] - (k == y)) + (z[k] - s[k]) / q[k] for k in range(K)]
-            hessian = [
-                [c * p[k] * ((k == j) - p[j]) + ((k == j) / q[k]) for j in range(K)]
-                for k in range(K)
-            ]
-            way = solved(hessian, lack)
-            length = Decimal(1)
-            while self.objective(
-                y, [a - length * b for a, b in zip(z, way, strict=True)], s, q, c
-            ) > self.objective(y, z, s, q, c) and length > Decimal("1e-30"):
+            hessian = c * (diagonal(p) - np.outer(p, p)) + diagonal(1 / q)
+            way = solved(hessian, c * (p - unit) + (z - s) / q)
+            length, now = Decimal(1), self.objective(y, z, s, q, c)
+            while length > Decimal("1e-30"):
+                if self.objective(y, z - length * way, s, q, c) <= now:
+                    break
                 length /= 2
-            z = [a - length * b for a, b in zip(z, way, strict=True)]
-            if max(map(abs, way)) < Decimal("1e-25"):
+            z = z - length * way
+            if max(abs(way)) < Decimal("1e-25"):
                 break
-        curvatures = [c * p * (1 - p) for p in softmax(z)]
+        p = softmax(z)
+        curvatures = c * p * (1 - p)
         if self.shared_covariance:
-            curvatures = [sum(curvatures) / (K - 1)] * K
-        return [((s[k] - z[k]) / q[k], h) for k, h in enumerate(curvatures)]
+            curvatures = [sum(curvatures) / (len(s) - 1)] * len(s)
+        return [*zip((s - z) / q, curvatures, strict=True)]
 
     def objective(self, y, z, s, q, c):
-        largest = max(z)
-        total = largest + sum((a - largest).exp() for a in z).ln() - z[y]
-        return c * total + sum(
-            (a - b) ** 2 / (2 * v) for a, b, v in zip(z, s, q, strict=True)
-        )
+        total = max(z) + sum(np.exp(z - max(z))).ln() - z[y]
+        return c * total + sum((z - s) ** 2 / (2 * q))
 
     def regret_bound(self, u, trials):
         """Half the squared comparator plus half the excess."""
-        total = sum(self.excess)
-        for u_k in zip(*u, strict=True):
-            total += sum(
-                Decimal(u_i) ** 2 / p for u_i, p in zip(u_k, self.prior, strict=True)
-            )
-        return float(total / 2)
+        squares = sum(decimals(u) ** 2 / self.prior[:, np.newaxis])
+        return float((self.excess + sum(squares)) / 2)
 
 
 def second_derivative(loss, y, p):
@@ -1143,38 +971,30 @@ def second_derivative(loss, y, p):
         odds = (-abs(p)).exp()
         return odds / (1 + odds) ** 2
     if isinstance(loss, SquaredHinge):
-        return Decimal(y * p < 1)
+        return Decimal(bool(y * p < 1))
     if isinstance(loss, Huber):
         return Decimal(loss.epsilon) / max(abs(p - y), Decimal(loss.epsilon))
     return Decimal(1)
 
 
 def softmax(z):
-    odds = [(a - max(z)).exp() for a in z]
-    return [a / sum(odds) for a in odds]
+    odds = np.exp(z - max(z))
+    return odds / sum(odds)
 
 
 def diagonal(values):
-    return [
-        [value if i == j else Decimal(0) for j in range(len(values))]
-        for i, value in enumerate(values)
-    ]
+    return np.diag(np.array(values, dtype=object))
 
 
 def solved(A, b):
-    """The solution of A x = b, by Gaussian elimination of a positive definite A."""
-    rows = [[*row, b_i] for row, b_i in zip(A, b, strict=True)]
-    n = len(rows)
+    """The solution of A x = b, by elimination in a positive definite A."""
+    n = len(b)
+    rows = np.column_stack([A, b])
     for i in range(n):
-        for j in range(i + 1, n):
-            share = rows[j][i] / rows[i][i]
-            if share:
-                rows[j] = [a - share * c for a, c in zip(rows[j], rows[i], strict=True)]
-    x = [Decimal(0)] * n
-    for i in reversed(range(n)):
-        rest = rows[i][n] - sum(rows[i][j] * x[j] for j in range(i + 1, n))
-        x[i] = rest / rows[i][i]
-    return x
+        rows[i] = rows[i] / rows[i, i]
+        others = np.arange(n) != i
+        rows[others] -= np.outer(rows[others, i], rows[i])
+    return rows[:, n:].reshape(np.shape(b))
 
 
 ALGORITHMS = {
@@ -1272,15 +1092,11 @@ class Model:
         self.algorithm = ALGORITHMS[algorithm](
             n_features + fit_intercept, n_outputs, loss, **parameters
         )
-        self.loss = loss
-        self.n_features = n_features
-        self.n_outputs = n_outputs
-        self.center = center
-        self.fit_intercept = fit_intercept
-        self.average = average
-        self.mean = [0.0] * n_features
-        has_bound = getattr(self.algorithm, "regret_bound", None) is not None
-        has_bound &= getattr(self.algorithm, "has_bound", True)
+        self.loss, self.average = loss, average
+        self.center, self.fit_intercept = center, fit_intercept
+        self.mean = np.zeros(n_features)
+        has_bound = getattr(self.algorithm, "has_bound", True)
+        has_bound &= hasattr(self.algorithm, "regret_bound")
         # No bound is known for rows that are centred.
         has_bound &= not center or isinstance(self.algorithm, ScInOL)
         self.weights = Weights(to_means=not has_bound)
@@ -1291,29 +1107,23 @@ class Model:
 
     def learn(self, x, y, sample_weight=1.0):
         """Learn from a row of positive weight, return the prediction charged for."""
-        x, sample_weight = (
-            [float(x_i) for x_i in x],
-            self.weights.learned(sample_weight),
-        )
-        z = self._centred(x, sample_weight)
+        c = self.weights.learned(sample_weight)
+        z = self._centred(x, c)
         if isinstance(self.algorithm, ScInOL):
             self.algorithm.set_unit(*self.weights.units_of_wealth())
-        self.algorithm.row_weight = sample_weight  # of moments
+        self.algorithm.row_weight = c  # of moments
         p = self.algorithm.learn(z, y, self.weights.seen[-1])
-
-        self.total_weight += sample_weight
+        self.total_weight += c
         if self.center:
-            share = sample_weight / self.total_weight
-            for i in range(self.n_features):
-                self.mean[i] += (x[i] - self.mean[i]) * share
-        self.trials.append((z, sample_weight, y, p, self.algorithm.weights()))
+            self.mean += (x - self.mean) * (c / self.total_weight)
+        self.trials.append((z, c, y, p, self.algorithm.weights()))
         return p
 
     def decision_function(self, x, sample_weight=None):
         """The prediction of the row, were it the next one; nothing is stored."""
         z = self._centred(x, self.weights.predicted(sample_weight))
         if self._averaging():
-            return dot(self._average(), z)
+            return z @ self._average()
         algorithm = self.algorithm
         if sample_weight is not None and isinstance(algorithm, ScInOL):
             algorithm = copy.deepcopy(algorithm)
@@ -1324,26 +1134,18 @@ class Model:
     @property
     def coef(self):
         """Rows of coefficients, one an output, in the units of the rows given."""
-        shrink = self._shrink(self.weights.predicted(None))
         weights = self._average() if self._averaging() else self.algorithm.weights()
-        return [
-            [weights[i][k] * shrink for i in range(self.n_features)]
-            for k in range(self.n_outputs)
-        ]
+        return weights[: len(self.mean)].T * self._shrink(self.weights.predicted(None))
 
     @property
     def intercept(self):
         """One intercept an output, in the units of the rows given."""
-        c = self.weights.predicted(None)
-        z = self._centred(self.mean, c)
+        z = self._centred(self.mean, self.weights.predicted(None))
         if self._averaging():
-            at_mean = dot(self._average(), z)
+            at_mean = z @ self._average()
         else:
             at_mean = self.algorithm.at_rest(z, self.weights.predicted_seen(None))
-        return [
-            p - sum(c * m for c, m in zip(coef, self.mean, strict=True))
-            for p, coef in zip(at_mean, self.coef, strict=True)
-        ]
+        return at_mean - self.coef @ self.mean
 
     @property
     def cumulative_loss(self):
@@ -1353,26 +1155,25 @@ class Model:
     @property
     def lambda_(self):
         """Inverse step size of each output, for implicit updates and OGD."""
-        unit = self.weights.unit
-        return [unit * float(lambda_k) for lambda_k in self.algorithm.lambda_]
+        return self.weights.unit * self.algorithm.lambda_.astype(float)
 
     @property
     def delta_sum(self):
         """Part of each output's regret bound that does not depend on u."""
-        unit = self.weights.unit
-        return [unit * float(delta_k) for delta_k in self.algorithm.delta_sum]
+        return self.weights.unit * self.algorithm.delta_sum.astype(float)
 
     def regret_bound(self, coef, intercept):
         """The theorem's, with the parameters of the algorithm."""
-        u = self._comparator(coef, intercept)
+        u = np.transpose(coef)
+        if self.fit_intercept:
+            u = np.vstack([u, intercept])
         return self.weights.unit * self.algorithm.regret_bound(u, self.trials)
 
     def _centred(self, x, sample_weight):
-        z = [float(x_i) for x_i in x]
+        z = np.asarray(x, dtype=float)
         if self.center:
-            shrink = self._shrink(sample_weight)
-            z = [(x_i - m) * shrink for x_i, m in zip(z, self.mean, strict=True)]
-        return z + [1.0] * self.fit_intercept
+            z = (z - self.mean) * self._shrink(sample_weight)
+        return np.append(z, [1.0] * self.fit_intercept)
 
     def _shrink(self, sample_weight):
         """What is left of the distance to the mean once the row is in the mean."""
@@ -1385,15 +1186,7 @@ class Model:
 
     def _average(self):
         after = [trial[-1] for trial in self.trials[int(self.average) - 1 :]]
-        return [
-            [sum(w[i][k] for w in after) / len(after) for k in range(self.n_outputs)]
-            for i in range(len(after[0]))
-        ]
-
-    def _comparator(self, coef, intercept):
-        """The matrix of a comparator, coordinates by outputs."""
-        u = [[coef[k][i] for k in range(self.n_outputs)] for i in range(len(coef[0]))]
-        return u + [list(intercept)] * self.fit_intercept
+        return np.mean(after, axis=0)
 
 
 class Additive(Model):
@@ -1419,7 +1212,7 @@ class Additive(Model):
         self.n_bins = 2 * n_quantiles + 2
         n_columns = n_features * (1 + self.n_bins)
         super().__init__(algorithm, loss, n_columns, n_outputs, **parameters)
-        self.n_features, self.mean = n_features, self.mean[:n_features]
+        self.mean = self.mean[:n_features]
 
     def learn(self, x, y, sample_weight=1.0):
         p = super().learn(x, y, sample_weight)
@@ -1432,15 +1225,11 @@ class Additive(Model):
 
     def _centred(self, x, sample_weight):
         z = super()._centred(x, sample_weight)
-        return z[: self.n_features] + self.codes(x) + z[self.n_features :]
-
-    def codes(self, x):
-        """Zeros, and ones for the bins that a row is in."""
-        codes = [0.0] * (len(x) * self.n_bins)
+        codes = np.zeros((len(x), self.n_bins))  # ones for the bins that a row is in
         for i, edges in enumerate(self.edges or ()):
             if edges:
-                codes[i * self.n_bins + sum(edge < x[i] for edge in edges)] = 1.0
-        return codes
+                codes[i, sum(edge < x[i] for edge in edges)] = 1.0
+        return np.insert(z, len(x), codes.ravel())
 
 
 def edges_of(values, n_quantiles):
@@ -1455,21 +1244,12 @@ def edges_of(values, n_quantiles):
     return sorted(edge for edge in edges if edge < distinct[-1])
 
 
-def matrix(n_rows, n_columns, value):
-    return [[value] * n_columns for _ in range(n_rows)]
-
-
-def dot(weights, x):
-    """The predictions of all outputs, from a matrix of coordinates by outputs."""
-    return [inner(column, x) for column in zip(*weights, strict=True)]
-
-
 def inner(a, b):
     return sum(a_i * b_i for a_i, b_i in zip(a, b, strict=True))
 
 
 def norm(a):
-    return inner(a, a).sqrt()
+    return (a @ a).sqrt()
 
 
 def sign(a):

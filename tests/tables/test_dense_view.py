@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
 from support.comparisons import assert_identical
 from support.naive_dense_view import dense_view
 from support.tables import KINDS, late_table, table
@@ -19,7 +17,6 @@ from support.tables import KINDS, late_table, table
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
-    OnlineNewtonClassifier,
     ScInOLClassifier,
 )
 from sklearn_scinol.merging import merge
@@ -39,16 +36,19 @@ def encoder(**parameters):
     return TableEncoder(kinds=KINDS, sparse_output=False, **parameters)
 
 
-def shares(y, n_classes):
-    return np.eye(n_classes)[y][:, 1:].tolist()
-
-
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_shares_of_classes_are_those_of_a_plain_loop(n_classes, engine):
+    """A pipeline hands weights of rows to the encoder; of weight 0 are no labels."""
     rows, y = table(N), labels(n_classes)
-    expected = dense_view(rows, KINDS, shares(y, n_classes), np.ones(N), True)
-    Z = encoder().partial_fit_transform(rows, y, classes=range(n_classes))
+    c = np.random.default_rng(2).choice([0.0, 1.0, 3.0], N)
+    c[0], classes, of_rows = 1.0, range(n_classes), np.eye(n_classes)[y][:, 1:].tolist()
+    Z = encoder().partial_fit_transform(rows, y, classes=classes)
+    expected = dense_view(rows, KINDS, of_rows, np.ones(N), True)
     assert_allclose(Z, expected, rtol=1e-10, atol=1e-12)
+    model = make_online_pipeline(encoder(), ScInOLClassifier())
+    model.partial_fit(rows[:-1], y[:-1], sample_weight=c[:-1], classes=classes)
+    expected = dense_view(rows, KINDS, of_rows, c, True)[-1:]
+    assert_allclose(model[0].transform(rows[-1:]), expected, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
@@ -57,18 +57,6 @@ def test_means_of_numbers_are_those_of_a_plain_loop(n_outputs, engine):
     expected = dense_view(rows, KINDS, y.tolist(), np.ones(N), False)
     Z = encoder().partial_fit_transform(rows, y[:, 0] if n_outputs == 1 else y)
     assert_allclose(Z, expected, rtol=1e-10, atol=1e-12)
-
-
-def test_weights_of_rows_count_in_means():
-    """A pipeline hands them to the encoder; rows of weight 0 have no label."""
-    rows, y = table(N), labels(2)
-    c = np.random.default_rng(2).choice([0.0, 1.0, 3.0], N)
-    c[0] = 1.0
-    expected = dense_view(rows, KINDS, shares(y, 2), c, True)
-    model = make_online_pipeline(encoder(), ScInOLClassifier())
-    model.partial_fit(rows[:-1], y[:-1], sample_weight=c[:-1], classes=[0, 1])
-    Z = model[0].transform(rows[-1:])
-    assert_allclose(Z, expected[-1:], rtol=1e-10, atol=1e-12)
 
 
 def chunks(size, n=N):
@@ -174,18 +162,6 @@ def test_fit_sees_earlier_rows_only(last):
     assert {*model.predict(rows)} <= {*y}
 
 
-def test_any_learner_takes_its_rows():
-    rows, y = table(N), labels(2)
-    model = make_pipeline(encoder(), LogisticRegression(max_iter=10000))
-    assert model.fit(rows, y).score(rows, y) > 0.5
-    model = make_online_pipeline(encoder(), OnlineNewtonClassifier())
-    model.partial_fit(rows, y, classes=[0, 1])
-    assert model[-1].n_features_in_ == len(model[0].get_feature_names_out())
-    model = make_online_pipeline(TableEncoder(kinds=KINDS), ScInOLClassifier())
-    model.partial_fit(rows, y, classes=[0, 1])
-    assert type(model[0].transform(rows)) is not TableRows
-
-
 @pytest.mark.thorough
 def test_a_refused_chunk_changes_nothing(engine):
     rows, y = table(N), labels(2)
@@ -200,10 +176,8 @@ def test_a_refused_chunk_changes_nothing(engine):
     for each in before, model:
         each.partial_fit(rows[60:], y[60:])
     assert_identical(pickle.dumps(model[0]), pickle.dumps(before[0]))
-    args = rows[:9], "decision_function"
-    assert_identical(
-        model.decision_function(args[0]), before.decision_function(args[0])
-    )
+    said = [each.decision_function(rows[:9]) for each in (model, before)]
+    assert_identical(*said)
 
 
 @pytest.mark.thorough

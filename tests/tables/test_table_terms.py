@@ -9,7 +9,6 @@ from sklearn import clone
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.tables import KINDS, SETTINGS, late_table, table
@@ -22,8 +21,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.baselines import BaselineClassifier
-from sklearn_scinol.inspection import TableTerm, TableTermsDisplay, TermsDisplay
+from sklearn_scinol.inspection import TableTerm, TableTermsDisplay
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 
@@ -65,7 +63,6 @@ def all_terms(model, **options):
 ESTIMATORS = [
     ScInOLClassifier(),
     AdaImplicitClassifier(),
-    BaselineClassifier(),
     SGDClassifier(loss="log_loss", random_state=0),
     ScInOLRegressor(),
     pytest.param(HedgeClassifier(exclude=["pools"]), marks=pytest.mark.slow),
@@ -135,21 +132,17 @@ def test_terms_of_dates_add_up(late):
         expected = of_time + season.values[n_day]
         expected += weekday.values[moment.weekday()] + hour.values[moment.hour]
         assert_allclose(there - missing, expected - time.missing, atol=1e-9)
-    assert season.points.tolist()[0] == dt.date(2000, 1, 1)
-    assert list(weekday.points)[::6] == ["Mon", "Sun"]
-    assert list(hour.points)[::23] == ["00h", "23h"]
 
 
 def test_pairs_of_words():
     model = learned(ScInOLClassifier(), table(300), interactions=None)
     term = all_terms(model)["message", "text"]
     of_words = dict(zip(term.points, term.values, strict=True))
+    expected = of_words["free"] + of_words["entry"] + of_words["free entry"]
     base = dict.fromkeys(model[0].kinds_)
     texts = [base | {"message": text} for text in (" ", "free entry")]
     without, there = model.decision_function(texts)
-    expected = of_words["free"] + of_words["entry"] + of_words["free entry"]
     assert_allclose(there - without, expected, atol=1e-9)
-    assert {"free", "été", "!", "win final"} <= of_words.keys()
 
 
 @pytest.mark.parametrize("n_hashed", [5, 2**18])
@@ -230,27 +223,20 @@ def test_extremes(name, kinds):
 
 def test_order_and_what_is_not_shown():
     model = learned(ScInOLClassifier(), table(300))
-    display = model.plot_terms()
+    display, everything = model.plot_terms(), all_terms(model)
     variations = [np.ptp([*term.values, term.missing]) for term in display.terms]
-    assert display.terms[0].column == "age"
     assert len(variations) == len(display.axes_) == 9
     assert variations == sorted(variations, reverse=True)
-    everything = all_terms(model)
-    assert len(everything) == 11
     shown = {(term.column, term.part) for term in display.terms}
     smaller = [everything[key].variation for key in everything.keys() - shown]
     assert max(smaller) <= variations[-1]
     pairs = ["city & flag", "age & city", "gain & flag & city"]
     assert display.not_shown == [*pairs, "2 smaller terms"]
+    assert "smaller terms" in display.figure_.get_supxlabel()
     ((low, high),) = limits_of_terms(display)
     values = np.concatenate([[0.0, t.missing, *t.values] for t in display.terms])
     margin = 0.05 * np.ptp(values)
     assert_allclose((low, high), (values.min() - margin, values.max() + margin))
-    note = display.figure_.get_supxlabel().replace("\n", " ")
-    assert note.endswith("not shown: " + ", ".join(display.not_shown))
-    titles = [ax.get_title() for ax in model.plot_terms(["flag", "when"]).axes_]
-    parts = ["time", "season", "weekday", "hour"]
-    assert titles == ["flag", *(f"when ({part})" for part in parts)]
 
 
 def test_pools_are_not_shown():
@@ -263,14 +249,12 @@ def test_pools_are_not_shown():
     assert model.plot_terms(["age"]).not_shown == [forgetting, "dense view"]
 
 
-@pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor()], ids=str)
-def test_rare_categories(estimator):
+def test_rare_categories():
     rows = table(1000)
     for k in 5, 6:
         rows[k]["city"] = "rare"
-    model = learned(estimator, rows, interactions=None)
-    term = all_terms(model)["city", "category"]
-    assert "rare" in term.points
+    model = learned(HedgeClassifier(), rows, interactions=None)
+    assert "rare" in all_terms(model)["city", "category"].points
     assert abs(model[-1].coef_).max() < 50.0
 
 
@@ -279,7 +263,6 @@ def test_several_classes(output):
     model = learned(ScInOLClassifier(), table(300), n_classes=3, interactions=None)
     display = model.plot_terms(["flag"], output=output)
     assert display.label == str(output)
-    assert display.figure_.get_suptitle() == f"terms of class {output}"
     rows = [dict.fromkeys(model[0].kinds_) | {"flag": flag} for flag in (False, True)]
     without, there = model.decision_function(rows)[:, output]
     assert_allclose(display.terms[0].values, [0.0, there - without], atol=1e-9)
@@ -293,44 +276,30 @@ def limits_of_terms(display):
     }
 
 
-def test_additive_terms_have_a_common_scale():
-    X = np.random.default_rng(0).normal(size=(400, 3))
-    model = ScInOLRegressor(additive=True)
-    display = model.partial_fit(X, 9 * X[:, 0] + X[:, 1] * X[:, 2]).plot_terms()
-    assert isinstance(display, TermsDisplay)
-    assert [ax.get_ylabel() for ax in display.axes_] == ["term"] * 3
-    assert len({ax.get_ylim() for ax in display.axes_}) == 1
-
-
 def test_axes(pyplot):
     model = learned(ScInOLClassifier(), table(60))
     figure, axes = pyplot.subplots(2)
     display = model.plot_terms(["flag", "age"], axes=axes)
     assert display.figure_ is figure
     assert [term.column for term in display.terms] == ["flag", "age"]
-    assert not figure.get_supxlabel()
     assert len(limits_of_terms(display)) == 1
     with pytest.raises(ValueError, match="Expected 4 axes, got 2"):
         model.plot_terms(["when"], axes=axes)
     # Drawn again, in a figure of its own.
     assert display.plot().figure_ is not figure
-    assert display.figure_.get_suptitle() == "terms of class 1"
 
 
 def test_pipelines_of_scikit_learn():
-    rows = table(60)
-    model = learned(SGDClassifier(random_state=0), rows)
+    model = learned(SGDClassifier(random_state=0), table(60))
     pipeline = Pipeline(model.steps)
-    display = TableTermsDisplay.from_estimator(pipeline, ["age"])
-    assert_array_equal(
-        display.terms[0].values, model.plot_terms(["age"]).terms[0].values
-    )
+    (term,) = TableTermsDisplay.from_estimator(pipeline, ["age"]).terms
+    assert_array_equal(term.values, model.plot_terms(["age"]).terms[0].values)
 
 
 def test_it_says_what_is_wrong():
     rows = table(60)
     model = learned(ScInOLClassifier(), rows)
-    with pytest.raises(ValueError, match=r"has no column 'rooms' \(columns: \['age'"):
+    with pytest.raises(ValueError, match=r"has no column 'rooms'"):
         model.plot_terms(["rooms"])
     with pytest.raises(ValueError, match="output == 1, must be <= 0"):
         model.plot_terms(output=1)
@@ -338,20 +307,11 @@ def test_it_says_what_is_wrong():
     unknown.partial_fit([{"a": 1.0, "none": None}] * 2, [0.0, 1.0])
     with pytest.raises(ValueError, match="Column 'none' has no term"):
         unknown.plot_terms(["none"])
-    for last in ScInOLClassifier(), SGDRegressor():
-        with pytest.raises(NotFittedError):
-            make_online_pipeline(TableEncoder(), last).plot_terms()
+    with pytest.raises(NotFittedError):
+        make_online_pipeline(TableEncoder(), SGDRegressor()).plot_terms()
     X = np.random.default_rng(0).normal(size=(60, 2))
-    scaled = make_online_pipeline(StandardScaler(), ScInOLRegressor())
-    with pytest.raises(AttributeError) as raised:
-        scaled.partial_fit(X, X[:, 0]).plot_terms()
-    assert "no TableEncoder before the last step" in str(raised.value.__cause__)
     for other in make_pipeline(StandardScaler(), ScInOLRegressor()), ScInOLRegressor():
         with pytest.raises(ValueError, match="should be a pipeline with a TableEnc"):
             TableTermsDisplay.from_estimator(other.fit(X, X[:, 0]))
-    model = make_online_pipeline(TableEncoder(n_hashed=8), KNeighborsClassifier())
-    with pytest.raises(AttributeError) as raised:
-        model.fit(rows, targets(rows)).plot_terms()
-    assert "its last step has no coefficients" in str(raised.value.__cause__)
     model = learned(OnlineKNeighborsClassifier(), rows, n_hashed=8)
     assert not hasattr(model, "plot_terms")

@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -14,6 +15,10 @@ from sklearn_scinol import HedgeClassifier, OnlineConformalClassifier, ScInOLCla
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
 from sklearn_scinol.tables import frames
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+polars = pytest.importorskip("polars", reason="polars is not installed")
 
 KINDS = {
     "number": 1.5,
@@ -30,14 +35,6 @@ def encoded(kind, values):
     encoder = TableEncoder(kinds={"x": kind}, n_hashed=1, n_named=2)
     X = encoder.partial_fit_transform([{"x": value} for value in values]).toarray()
     return X, encoder.get_feature_names_out().tolist()
-
-
-def outcome(kind, texts):
-    """Return the encoded texts of a column, or the error."""
-    try:
-        return encoded(kind, texts)[0].tolist()
-    except ValueError as error:
-        return str(error)
 
 
 # Times of the day.
@@ -59,9 +56,6 @@ def test_times_have_seconds_a_circle_and_an_hour():
 
 
 def test_times_of_all_libraries():
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    polars = pytest.importorskip("polars", reason="polars is not installed")
     times = [dt.time(1, 2, 3), None, dt.time(23, 59)]
     arrow = [pa.array(times, pa.time64(unit)) for unit in ("us", "ns")]
     frames = [pa.table({"x": each}) for each in [*arrow, arrow[0].cast("time32[s]")]]
@@ -69,30 +63,14 @@ def test_times_of_all_libraries():
     frames += [frames[0].to_pandas(types_mapper=pandas.ArrowDtype)]
     frames += [np.array(times, object)[:, np.newaxis]]
     for sparse_output in True, False:
-        settings = {"sparse_output": sparse_output, "n_hashed": 1}
-        expected = TableEncoder(**settings)
-        X = expected.partial_fit_transform([{"x": time} for time in times])
+        encoder = TableEncoder(sparse_output=sparse_output, n_hashed=1)
+        expected = encoder.fit_transform([{"x": time} for time in times])
         for frame in frames:
-            encoder = TableEncoder(**settings)
-            Z = encoder.partial_fit_transform(frame)
+            Z = encoder.fit_transform(frame)
             assert [*encoder.kinds_.values()] == ["time"]
-            assert_array_equal(
-                Z if sparse_output is False else Z.toarray(),
-                (X if sparse_output is False else X.toarray()),
-            )
+            assert_array_equal(*(getattr(each, "data", each) for each in (Z, expected)))
     categories = TableEncoder(kinds={"x": "category"}).fit(frames[0]).categories_
     assert categories == {"x": ["01:02:03", "23:59:00"]}
-
-
-def test_terms_of_times_add_up_to_the_decision(pyplot):
-    rows = [{"x": dt.time(hour % 24, hour % 60)} for hour in range(100)]
-    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    model.partial_fit(rows, np.arange(100) % 24 > 12, classes=[False, True])
-    (term,) = model.plot_terms().terms
-    row = {"x": dt.time(18, 15)}
-    at = term.points.tolist().index(18.25)
-    decision = term.values[at] + model[-1].intercept_[0]
-    assert_allclose(model.decision_function([row]), decision, rtol=1e-9)
 
 
 # Numbers, dates and times in text.
@@ -104,7 +82,7 @@ def test_terms_of_times_add_up_to_the_decision(pyplot):
         (
             "number",
             [("1e5", 1e5), (" 3 ", 3.0), ("+5", 5.0), ("nan", None), ("", None)],
-            ["1_000", "0x10", "１２", "1,000", "inf", "Infinity", "1e400"],
+            "1_000|0x10|１２|1,000|inf|Infinity|1e400",
         ),
         (
             "date",
@@ -116,22 +94,15 @@ def test_terms_of_times_add_up_to_the_decision(pyplot):
                 ("NaT", None),
                 ("", None),
             ],
-            [
-                *["1700000000", "1700010112345", "today", "now", "2026W05123"],
-                *[
-                    "2026-02-30",
-                    "0001-01-01T00:00+05:00",
-                    "２０２６-01-01",
-                    "31/01/2026",
-                ],
-            ],
+            "1700000000|1700010112345|today|now|2026W05123|2026-02-30|31/01/2026|"
+            "0001-01-01T00:00+05:00|２０２６-01-01",
         ),
         (
             "time",
             [("9:05", dt.time(9, 5)), ("09:05:00.000", dt.time(9, 5)), ("", None)],
-            ["24:00", "9", "0930", "09:60", "09:05+01:00", "１0:00", "noon"],
+            "24:00|9|0930|09:60|09:05+01:00|１0:00|noon",
         ),
-        ("boolean", [("TRUE", True), ("0", False), ("", None)], ["yes", "2", "_1"]),
+        ("boolean", [("TRUE", True), ("0", False), ("", None)], "yes|2|_1"),
     ],
 )
 def test_texts_are_read_as_what_they_are(kind, same, refused):
@@ -142,7 +113,7 @@ def test_texts_are_read_as_what_they_are(kind, same, refused):
         alone = [encoder._transform_row({"x": each}) for each in (text, value)]
         assert_array_equal(alone[0].indices, alone[1].indices)
         assert_array_equal(alone[0].values, alone[1].values)
-    for text in refused:
+    for text in refused.split("|"):
         for rows in [[{"x": text}], [{"x": KINDS[kind]}, {"x": text}]]:
             with pytest.raises(ValueError, match="Column 'x' "):
                 TableEncoder(kinds={"x": kind}).fit(rows)
@@ -154,15 +125,15 @@ def test_texts_mean_the_same_in_chunks_and_alone(kind, text):
     first = KINDS[kind] if kind in ("category", "text") else str(KINDS[kind])
     encoder = TableEncoder(kinds={"x": kind}, n_hashed=1, n_named=2)
     encoder.fit([{"x": first}])
-    expected = outcome(kind, [first, text])
     try:
         row = encoder._learn_row({"x": text}, [])
     except ValueError as error:
-        assert str(error) == expected
+        with pytest.raises(ValueError, match=f"^{re.escape(str(error))}$"):
+            encoded(kind, [first, text])
         return
     found = np.zeros(row.n_features)
     found[row.indices] = row.values
-    assert_array_equal(found, expected[1])
+    assert_array_equal(found, encoded(kind, [first, text])[0][1])
 
 
 # Missing values.
@@ -170,9 +141,6 @@ def test_texts_mean_the_same_in_chunks_and_alone(kind, text):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_chunk_without_values_is_of_any_type(kind):
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    polars = pytest.importorskip("polars", reason="polars is not installed")
     series = [[np.nan] * 2, [None] * 2, pandas.to_datetime([None] * 2)]
     dtypes = "Int64", "boolean", "string"
     series += [pandas.array([None] * 2, dtype) for dtype in dtypes]
@@ -203,9 +171,6 @@ def test_a_chunk_without_values_is_of_any_type(kind):
 @pytest.mark.parametrize("without", [(), ("pyarrow",)], ids=["pyarrow", "without"])
 def test_types_of_categories(without, monkeypatch):
     """Whatever values they have, unless a kind is declared."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    polars = pytest.importorskip("polars", reason="polars is not installed")
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     texts = ["a b c", "d e f", "g h i"]
     days = pandas.to_datetime(["2026-01-01", "2026-01-02", None])
     series = [
@@ -232,8 +197,6 @@ def test_types_of_categories(without, monkeypatch):
 
 
 def test_messages_name_the_column_and_a_remedy_that_works():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     intervals = pandas.interval_range(0, 3)
     periods = pandas.period_range("2020-01", periods=3, freq="M")
     as_text = ".astype('string')", lambda x: x.astype("string")
@@ -268,7 +231,6 @@ def test_iterators(learner):
 
 @pytest.mark.parametrize("learner", [TableEncoder(), ScInOLClassifier()])
 def test_lazy_frames(learner):
-    polars = pytest.importorskip("polars", reason="polars is not installed")
     X = polars.DataFrame({"x": [1.0, 2.0]})
     with pytest.raises(TypeError, match=r"X is a LazyFrame.*: pass X\.collect\(\)\."):
         learner.fit(X.lazy(), [0, 1])
@@ -280,7 +242,6 @@ def test_lazy_frames(learner):
 
 def missing_labels(good):
     """Return labels of which the second is missing, in many ways."""
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     a, _, b = good
     for missing in None, pandas.NA, np.nan, pandas.NaT:
         yield np.array([a, missing, b], object)
@@ -325,18 +286,7 @@ def test_missing_labels_are_refused(estimator, good):
 
 # Names.
 
-PIECES = [
-    "n_missing",
-    "c",
-    "_mean",
-    "=",
-    "_missing",
-    "_2",
-    "a",
-    "<=",
-    " & ",
-    "_day_sin",
-]
+PIECES = "n_missing", "c", "_mean", "=", "_missing", "_2", "a", "<=", " & ", "_day_sin"
 NAMES = st.lists(st.sampled_from(PIECES), min_size=1, max_size=3).map("".join)
 
 
