@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import clone
 from support.comparisons import (
     assert_close,
     assert_close_models,
@@ -254,16 +253,3 @@ def test_refused_chunks_change_nothing(case, engine):
             case.partial_fit(model, bad, y[rows])
         assert pickle.dumps(model) == before
         case.partial_fit(model, X[rows], y[rows])
-
-
-@pytest.mark.cases(20)
-@plain_in_layouts
-def test_clone_fits_the_same(case, layout, engine):
-    X, y = case.data()
-    X = layout.container(X)
-    original = case.make(center=layout.center, max_iter=3, tol=None, random_state=0)
-    original.fit(X, y)
-    refitted = clone(original).fit(X, y)
-    assert_identical(learned(refitted), learned(original))
-    assert_identical(learned(original.fit(X, y)), learned(refitted))
-    assert refitted.loss_curve_ == original.loss_curve_

@@ -130,20 +130,6 @@ def test_learning(case, layout, other, engine):
         assert_agrees(case, estimator.regret_bound(coef, intercept), bound)
 
 
-@thinned(
-    [case for case in CASES if case.average],
-    layout=LAYOUTS,
-    average=[True, 1000],
-)
-def test_average_from(case, layout, average, engine):
-    X, y = case.data(N_ROWS)
-    estimator = case.make(center=layout.center, average=average)
-    model = reference(case, X.shape[1], center=layout.center, average=average)
-    expected = learn(case, model, X, y, np.ones(len(y)))
-    assert_agrees(case, case.charged(estimator, layout.container(X), y), expected)
-    assert_same_model(case, estimator, model)
-
-
 @thinned([case for case in CASES if case.algorithm == "scinol2"], layout=LAYOUTS)
 def test_wide_rows(case, layout, engine, monkeypatch):
     monkeypatch.setattr(scinol, "MAX_SHARE", 1.5)

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from scipy.special import expit
 from sklearn.base import clone
 from support import naive
 from support.naive import relative_to_means
-from support.registry import as_given, seeds
+from support.registry import as_given
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -49,20 +48,6 @@ def ridge(X, y, c, prior_scale):
     return P @ (Z.T * c) @ y, P
 
 
-@pytest.mark.parametrize("prior_scale", [0.1, 5.0])
-def test_recursive_least_squares(prior_scale, engine):
-    X, y, rng = rows()
-    c = rng.exponential(size=len(y))
-    c[0] = 1.0
-    model = OnlineNewtonRegressor(prior_scale=prior_scale, **RAW)
-    for part in np.array_split(np.arange(len(y)), 7):
-        model.partial_fit(X[part], y[part], sample_weight=c[part])
-    w, P = ridge(X, y, c, prior_scale)
-    assert_allclose(np.append(model.coef_, model.intercept_), w, rtol=1e-9)
-    noise = model.noise_variance_[0]
-    assert_allclose(model.coef_covariance_, noise * P[:-1, :-1], rtol=1e-9)
-
-
 def test_ridge_of_standardised_rows(engine):
     """The first two rows teach moments only: there is no deviation yet."""
     X, y, _ = rows(211)  # after which moments change
@@ -74,22 +59,12 @@ def test_ridge_of_standardised_rows(engine):
     assert_allclose(model.coef_, y.std() * w[:-1] / X.std(axis=0), rtol=1e-9)
     said = y.mean() + y.std() * (Z @ w[:-1] + w[-1])
     assert_allclose(model.predict(X), said, rtol=1e-9)
-    factors = np.sqrt(model.noise_variance_) / X.std(axis=0)
+    noise, Z = model.noise_variance_[0], np.column_stack([Z, np.ones(211)])
+    factors = np.sqrt(noise) / X.std(axis=0)
     covariance = factors[:, np.newaxis] * P[:-1, :-1] * factors
     assert_allclose(model.coef_covariance_, covariance, rtol=1e-9)
-
-
-@pytest.mark.cases(20)
-@seeds
-def test_covariance_in_units_of_features_and_target(seed, engine):
-    X, y, rng = rows(seed=seed)
-    y += rng.normal(size=len(y))
-    units, unit = 10.0 ** np.array([-3, 0, 2, 5, -7]), 1e4
-    plain = OnlineNewtonRegressor().partial_fit(X, y)
-    other = OnlineNewtonRegressor().partial_fit(X * units, y * unit)
-    expected = plain.coef_covariance_ * unit**2 / np.outer(units, units)
-    assert_allclose(other.coef_covariance_, expected, rtol=1e-9)
-    assert_allclose(other.noise_variance_, plain.noise_variance_ * unit**2, rtol=1e-9)
+    _, deviation = model.predict(X, return_std=True)
+    assert_allclose(deviation**2, noise * (1.0 + ((Z @ P) * Z).sum(axis=1)), rtol=1e-9)
 
 
 def test_forecaster(engine):
@@ -187,55 +162,12 @@ def test_moderated_scores(engine):
     assert_allclose(moderated, expected, rtol=1e-12)
     losses = np.logaddexp(0.0, (1 - 2 * y) * said)
     assert_allclose(model.cumulative_loss_, losses.sum(), rtol=1e-12)
-
-
-def test_moderates_the_log_loss_of_two_classes():
-    X, y, _ = rows(40)
-    y = np.digitize(y, np.quantile(y, [0.3, 0.6]))
-
-    def says(loss, n_classes, moderate):
-        model = OnlineNewtonClassifier(loss, moderate=moderate)
-        label = np.minimum(y, n_classes - 1)
-        model.partial_fit(X, label, classes=np.arange(n_classes))
-        return model.decision_function(X)
-
-    assert_array_equal(says("log_loss", 2, "auto"), says("log_loss", 2, True))
-    assert np.any(says("log_loss", 2, "auto") != says("log_loss", 2, False))
-    for loss, n_classes in ("log_loss", 3), ("hinge", 2), ("squared_hinge", 3):
-        for moderate in True, False:
-            expected = says(loss, n_classes, "auto")
-            assert_array_equal(says(loss, n_classes, moderate), expected)
+    plain = OnlineNewtonClassifier(moderate=False).partial_fit(X, y, classes=[0, 1])
+    score = plain.coef_[0] @ X[0] + plain.intercept_
+    assert_allclose(plain.decision_function(X[:1]), score, rtol=1e-12)
 
 
 # How sure it is.
-
-
-def inside_for_targets(seed):
-    X, signal, rng = rows(200, 8, seed)
-    y = signal + 2.0 * rng.normal(size=len(signal))
-    model = OnlineNewtonRegressor(prior_scale=10.0).partial_fit(X[:150], y[:150])
-    said, deviation = model.predict(X[150:], return_std=True)
-    return np.abs(y[150:] - said) <= 1.96 * deviation
-
-
-def inside_for_scores(seed):
-    """Of the log loss, with weights drawn from the prior."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(300, 6))
-    score = linear(X, rng.normal(size=6))
-    y = (rng.random(300) < expit(score)).astype(int)
-    model = OnlineNewtonClassifier(prior_scale=1.0, clip_deviations=None)
-    model.partial_fit(X[:250], y[:250], classes=[0, 1])
-    said, deviation = model.decision_function(X[250:], return_std=True)
-    said *= np.sqrt(1.0 + np.pi / 8.0 * deviation**2)
-    return np.abs(score[250:] - said) <= 1.96 * deviation
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("inside", [inside_for_targets, inside_for_scores])
-def test_intervals(inside):
-    """95 % intervals hold 93 to 97 %."""
-    assert 0.93 <= np.mean([inside(seed) for seed in range(60)]) <= 0.97
 
 
 @pytest.mark.parametrize("n_outputs", [1, 3])
@@ -309,19 +241,6 @@ def test_shared_covariance(forgetting, engine):
     assert_allclose(said, expected, rtol=1e-9, atol=1e-11)
     assert len(model._model.state().P) == 1
     assert_array_equal(*model.coef_covariance_[1:])
-
-
-def test_covariance_is_shared_in_any_units(engine):
-    X, y, _ = of_classes()
-    units, zeros = 10.0 ** np.array([-3, 0, 5, -7]), [1.0, 0.0, -5.0, 1e-7]
-    model = OnlineNewtonClassifier(shared_covariance=True, forgetting=0.01)
-    said = [
-        clone(model).partial_fit_predict(
-            rows, y, classes=[0, 1, 2], method="predict_proba"
-        )
-        for rows in (X, units * X + zeros)
-    ]
-    assert_allclose(*said, rtol=1e-6, atol=1e-9)
 
 
 def test_two_classes_and_several_labels_share_nothing(engine):

@@ -49,16 +49,6 @@ def test_narrow_rows_are_as_published(is_narrow, engine, monkeypatch):
     assert np.array_equal(charged(X, y)[0], as_it_is) == is_narrow
 
 
-def test_one_hot_columns_are_not_wide(engine, monkeypatch):
-    """Rows of many columns that are nearly always 0 are not wide."""
-    rng = np.random.default_rng(0)
-    levels, y = rng.integers(50, size=(100, 10)), rng.integers(2, size=100)
-    X = np.eye(50)[levels].reshape(100, -1)
-    as_it_is, _ = charged(X, y)
-    monkeypatch.setattr(scinol, "MAX_SHARE", np.inf)
-    assert_array_equal(charged(X, y)[0], as_it_is)
-
-
 def test_invariances(engine):
     """In rows that are wide: units, zeros, absent features, chunks."""
     for seed in range(20):

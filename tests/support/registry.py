@@ -57,36 +57,24 @@ PUBLIC_ESTIMATORS = [
     if isclass(public) and issubclass(public, OnlineEstimator)
 ]
 
-#: Public estimators that mix others.
+
+def having(*parameters):
+    """Public estimators with certain parameters."""
+    return [e for e in PUBLIC_ESTIMATORS if {*parameters} <= {*signature(e).parameters}]
+
+
+#: Public estimators that mix others, that search the nearest rows, that have forests,
+#: and those whose trees choose splits from stored rows.
 MIXTURES = [public for public in PUBLIC_ESTIMATORS if hasattr(public, "estimators_")]
+NEIGHBORS = having("n_neighbors")
+FORESTS = having("n_estimators")
+EXTRA_TREES = having("n_estimators", "window")
 
-#: Public estimators that search the nearest rows.
-NEIGHBORS = [
-    public
-    for public in PUBLIC_ESTIMATORS
-    if "n_neighbors" in signature(public).parameters
-]
-
-#: Public estimators of forests.
-FORESTS = [
-    public
-    for public in PUBLIC_ESTIMATORS
-    if "n_estimators" in signature(public).parameters
-]
-
-#: Public estimators of forests whose trees choose splits from stored rows.
-EXTRA_TREES = [public for public in FORESTS if "window" in signature(public).parameters]
-
-#: Public estimators whose `fit` learns each row once.
+#: Public estimators whose `fit` learns each row once, those with epochs, and of these
+#: the ones that have a learner.
 ONE_PASS = [public for public in PUBLIC_ESTIMATORS if issubclass(public, OnePassMixin)]
-
-#: Public estimators of a learner.
-ESTIMATORS = [
-    public for public in PUBLIC_ESTIMATORS if public not in [*MIXTURES, *ONE_PASS]
-]
-
-#: Public estimators whose `fit` learns epoch after epoch.
 WITH_EPOCHS = [public for public in PUBLIC_ESTIMATORS if public not in ONE_PASS]
+ESTIMATORS = [public for public in WITH_EPOCHS if public not in MIXTURES]
 
 #: Other values than the defaults, for the losses that have parameters.
 LOSS_PARAMETERS = {

@@ -6,7 +6,6 @@ import pickle
 import re
 from decimal import Decimal
 from functools import cache
-from importlib.util import find_spec
 from itertools import pairwise, product
 
 import numpy as np
@@ -19,7 +18,6 @@ from sklearn import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import murmurhash3_32
 from support import naive
 from support.copies import COPIES
 from support.registry import THOROUGH
@@ -35,11 +33,13 @@ from support.tables import (
 )
 
 from sklearn_scinol import config_context
-from sklearn_scinol.engines import get_engine
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.tables import frames
-from sklearn_scinol.tables.strings import Strings
+
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+polars = pytest.importorskip("polars", reason="polars is not installed")
 
 
 class NaiveEncoder:
@@ -53,7 +53,6 @@ class NaiveEncoder:
         self.values = {name: [] for name in KINDS}
         self.known = {name: [] for name in KINDS}
         self.is_of_use = dict.fromkeys(KINDS, True)
-        self.n_rows = 0
 
     def encode(self, row):
         entries, self.parts = {}, {}
@@ -64,18 +63,17 @@ class NaiveEncoder:
                 self.parts[name] = f"{name}_missing"
             else:
                 getattr(self, kind)(entries, name, value)
-            if kind in ("number", "date"):
-                self.values[name].append(value)
-        self.n_rows += 1
+            if kind == "date" and value:
+                value = seconds_of(value)
+            self.values[name].append(value)
         for names in self.interactions:
             entries[" & ".join(self.parts[name] for name in names)] = 1.0
         return {name: value for name, value in entries.items() if value != 0.0}
 
     def standardised(self, name, value):
         values = [v for v in [*self.values[name], value] if v is not None]
-        mean = math.fsum(values) / len(values)
-        variance = math.fsum((v - mean) ** 2 for v in values) / len(values)
-        return (value - mean) / math.sqrt(variance) if variance else 0.0
+        deviation = np.std(values)
+        return (value - np.mean(values)) / deviation if deviation else 0.0
 
     def has_slot(self, name, value, retires):
         known = self.known[name]
@@ -121,13 +119,7 @@ class NaiveEncoder:
         self.parts[name] = name if value else f"{name}=False"
 
     def date(self, entries, name, value):
-        seconds = (value - dt.datetime(1970, 1, 1)).total_seconds()
-        values = self.values[name]
-        self.values[name] = [
-            v and (v - dt.datetime(1970, 1, 1)).total_seconds() for v in values
-        ]
-        entries[name] = self.standardised(name, seconds)
-        self.values[name] = values
+        entries[name] = self.standardised(name, seconds_of(value))
         angle = 2 * math.pi * (value.timetuple().tm_yday - 1) / 365.25
         entries[f"{name}_year_sin"] = math.sin(angle)
         entries[f"{name}_year_cos"] = math.cos(angle)
@@ -138,6 +130,10 @@ class NaiveEncoder:
         words = re.findall(r"\w+|[^\w\s]", value.lower())
         for word in words + [" ".join(pair) for pair in pairwise(words)]:
             entries[f"{name}={word}"] = 1.0
+
+
+def seconds_of(moment):
+    return (moment - dt.datetime(1970, 1, 1)).total_seconds()
 
 
 def by_name(encoder, X):
@@ -218,94 +214,46 @@ def test_engines_learn_the_same():
     assert plain.hashed_names_ == compiled.hashed_names_
 
 
-@given(
-    st.lists(
-        st.text(st.characters(codec="utf-8")) | st.text("ab", max_size=9), max_size=20
-    )
-)
-def test_keys_are_hashes_that_scikit_learn_knows(texts):
-    strings = Strings.encode(texts)
-    assert [strings[i] for i in range(len(strings))] == texts
-    low, high = (
-        [murmurhash3_32(text.encode(), seed, positive=True) for text in texts]
-        for seed in (0, 1)
-    )
-    for name in ["numpy", "numba"] if find_spec("numba") else ["numpy"]:
-        keys = get_engine(name).hash_strings(strings.data, strings.offsets)
-        assert keys.tolist() == [h << 32 | k for h, k in zip(high, low, strict=True)]
-
-
 # Frames of all libraries.
 
 
-def as_pandas(rows):
-    return pytest.importorskip("pandas").DataFrame(rows)
+def cast(rows, name, change):
+    """Return a table of pyarrow with another column."""
+    frame = pa.Table.from_pylist(rows)
+    column = change(frame[name])
+    return frame.set_column(frame.schema.get_field_index(name), name, column)
 
 
-def as_pandas_of_objects(rows):
-    return as_pandas(rows).astype(object)
+def in_two_dictionaries(column):
+    halves = column.combine_chunks()[:5], column.combine_chunks()[5:]
+    return pa.chunked_array([half.dictionary_encode() for half in halves])
 
 
-def as_pandas_with_categories(rows):
-    return as_pandas(rows).astype({"city": "category"})
+TYPES = {"age": "Int64", "gain": "Float64", "flag": "boolean", "city": "string"}
 
-
-def as_pandas_with_extension_types(rows):
-    types = {"age": "Int64", "gain": "Float64", "flag": "boolean", "city": "string"}
-    return as_pandas(rows).astype(types)
-
-
-def as_polars(rows):
-    return pytest.importorskip("polars").DataFrame(rows, infer_schema_length=None)
-
-
-def as_arrow(rows):
-    return pytest.importorskip("pyarrow").Table.from_pylist(rows)
-
-
-def as_batch(rows):
-    return pytest.importorskip("pyarrow").RecordBatch.from_pylist(rows)
-
-
-def as_slice(rows):
-    return as_arrow([*rows[:3], *rows]).slice(3)
-
-
-def as_arrow_with_dictionary(rows):
-    pa, frame = pytest.importorskip("pyarrow"), as_arrow(rows)
-    halves = [frame.slice(0, 5), frame.slice(5)]
-    cities = [half["city"].combine_chunks().dictionary_encode() for half in halves]
-    place = frame.schema.get_field_index("city")
-    return frame.set_column(place, "city", pa.chunked_array(cities))
-
-
-def as_arrow_with_large_strings(rows):
-    pa, frame = pytest.importorskip("pyarrow"), as_arrow(rows)
-    place = frame.schema.get_field_index("message")
-    return frame.set_column(place, "message", frame["message"].cast(pa.large_string()))
-
-
-FRAMES = [
-    as_pandas,
-    as_pandas_of_objects,
-    as_pandas_with_categories,
-    as_pandas_with_extension_types,
-    as_polars,
-    as_arrow,
-    as_batch,
-    as_slice,
-    as_arrow_with_dictionary,
-    as_arrow_with_large_strings,
-]
+FRAMES = {
+    "pandas": pandas.DataFrame,
+    "objects": lambda rows: pandas.DataFrame(rows).astype(object),
+    "categories": lambda rows: pandas.DataFrame(rows).astype({"city": "category"}),
+    "extension types": lambda rows: pandas.DataFrame(rows).astype(TYPES),
+    "polars": lambda rows: polars.DataFrame(rows, infer_schema_length=None),
+    "arrow": pa.Table.from_pylist,
+    "arrow batch": pa.RecordBatch.from_pylist,
+    "arrow slice": lambda rows: pa.Table.from_pylist([*rows[:3], *rows]).slice(3),
+    "arrow dictionary": lambda rows: cast(rows, "city", in_two_dictionaries),
+    "arrow large strings": lambda rows: cast(
+        rows, "message", lambda column: column.cast(pa.large_string())
+    ),
+}
 
 
 @pytest.mark.parametrize("without", [(), ("pyarrow",)], ids=["pyarrow", "without"])
-@pytest.mark.parametrize("as_frame", FRAMES)
-def test_frames_of_all_libraries(as_frame, without, monkeypatch):
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_of_all_libraries(kind, without, monkeypatch):
     rows = table(120)
-    frame = as_frame(rows)
+    frame = FRAMES[kind](rows)
     if without:
-        if "arrow" in as_frame.__name__ or "batch" in as_frame.__name__:
+        if "arrow" in kind:
             pytest.skip("that is a frame of pyarrow")
         monkeypatch.setattr(frames, "find_spec", lambda name: None)
     expected = TableEncoder(**SETTINGS)
@@ -338,17 +286,15 @@ def test_arrays():
         encoder.transform(np.zeros((2, 3)))
 
 
+EAST = dt.timezone(dt.timedelta(hours=2))
+
 #: Values, their kind, and names of columns that encode them.
 FOUND = [
     ([1, 2.5, Decimal("3.5"), np.float32(4)], "number", ["x=1", "x=2.5", "x=3.5"]),
     ([True, None, np.True_], "boolean", ["x", "x_missing", "x"]),
     ([dt.timedelta(minutes=2), None], "number", ["x=120", "x_missing"]),
     ([dt.date(2020, 5, 1), np.datetime64("2021-06-01T23")], "date", ["x_May"]),
-    (
-        [dt.datetime(2020, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=2)))],
-        "date",
-        ["x_23h"],
-    ),
+    ([dt.datetime(2020, 1, 1, 1, tzinfo=EAST)], "date", ["x_23h"]),
     (["a", 3, 3.0, True], "category", ["x=a", "x=3", "x=3", "x=True"]),
     ([2**70, "a"], "category", [f"x={2**70}", "x=a"]),
     (["", "\0", "\ud800", "é" * 999], "category", ["x_missing", "x=\0"]),
@@ -408,11 +354,8 @@ LATE = {
     "None": list,
     "NaN": as_missing(math.nan),
     "NaT": as_missing(np.datetime64("NaT")),
-    "pandas": as_pandas,
-    "pandas-NA": lambda rows: as_pandas(rows).convert_dtypes(),
-    "pandas-objects": as_pandas_of_objects,
-    "polars": as_polars,
-    "pyarrow": as_arrow,
+    "pandas-NA": lambda rows: pandas.DataFrame(rows).convert_dtypes(),
+    **{kind: FRAMES[kind] for kind in ("pandas", "objects", "polars", "arrow")},
 }
 
 
@@ -493,20 +436,11 @@ def test_chunks_do_not_matter(engine, size):
 
 def test_the_same_values_in_other_columns(engine):
     row = {"a": "x", "b": "y", "c": "x", "d": "y", "s": "one two", "t": "one two"}
-    kinds = {"s": "text", "t": "text"}
-    pairs = [("a", "b"), ("c", "d"), ("b", "a")]
+    kinds, pairs = {"s": "text", "t": "text"}, [("a", "b"), ("c", "d"), ("b", "a")]
     encoder = TableEncoder(kinds=kinds, interactions=pairs).fit([row])
     names = sorted(name for found in encoder.hashed_names_.values() for name in found)
-    assert names == [
-        "a=x & b=y",
-        "b=y & a=x",
-        "c=x & d=y",
-        *(
-            f"{column}={words}"
-            for column in "st"
-            for words in ("one", "one two", "two")
-        ),
-    ]
+    words = [f"{name}={text}" for name in "st" for text in ("one", "one two", "two")]
+    assert names == ["a=x & b=y", "b=y & a=x", "c=x & d=y", *words]
     assert len(encoder.hashed_names_) == len(names)
 
 
@@ -518,11 +452,6 @@ def test_numbers_that_never_come_again_have_no_columns(engine):
     X[rng.random(1000) < 0.8, 2] = 0.0
     encoder = TableEncoder(n_named=50, n_hashed=1)
     codes = encoder.partial_fit_transform(X)
-    assert encoder._encoding.groups[0].vocabulary.slots.is_open.tolist() == [
-        False,
-        True,
-        True,
-    ]
     exact = [bool(re.match(r"x0=", name)) for name in encoder.get_feature_names_out()]
     n_exact = codes[:, np.flatnonzero(exact)].sum(axis=1)
     assert_array_equal(n_exact, np.arange(1000) < 50)
@@ -582,10 +511,7 @@ GOOD = [{"a": 1.0, "b": "x", "c": True}, {"a": 2.0, "b": "y", "c": False}]
         ([{"a": "abc", "b": "x", "c": True}], r"'a' is of kind 'number'.*float: 'abc'"),
         ([{"a": math.inf, "b": "x"}], "'a' contains infinity or a value too large"),
         ([{"a": 10**400}], "'a'.*too large"),
-        (
-            [{"a": dt.date(2020, 1, 1)}],
-            "'a' is of kind 'number': expected numbers, got date",
-        ),
+        ([{"a": dt.date(2020, 1, 1)}], "expected numbers, got date"),
         ([{"b": ["x"]}], "'b' cannot be read: values of type list"),
         ([{"c": "perhaps"}], "'c' is of kind 'boolean': 'perhaps' is not one of"),
         ([{"c": 0.5}], "'c' is of kind 'boolean': 0.5 is neither 0 nor 1"),
@@ -612,7 +538,6 @@ def test_bad_tables_change_nothing(rows, message, method, engine):
 
 
 def test_columns_that_are_missing_or_new():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     frame = pandas.DataFrame(GOOD)
     encoder = TableEncoder().fit(frame)
     with pytest.raises(ValueError, match=r"yet now missing: \['b'\]"):
