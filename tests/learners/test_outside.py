@@ -1,7 +1,9 @@
 """Learners and losses from outside the package."""
 
+import importlib
+import linecache
 import pickle
-import re
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +19,13 @@ from support.outside import (
     SqrtLoss,
     Weights,
 )
-from support.packages import run
+from support.registry import compiled
 from support.sums import linear
 
-import sklearn_scinol
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
+    config_context,
     learners,
     losses,
     merge_models,
@@ -328,73 +330,40 @@ def test_merging():
 # They are compiled, and kept on disk.
 
 MINE = """
-from typing import NamedTuple
-import helpers
-class State(NamedTuple):
-    w: object
+from support.outside import Descent
 
-class Mine(NamedTuple):
-    rate: float = 1.0
-    State = State
-    def initial_state(self):
-        return State(w=0.0)
-    def weight(self, s, i, x, t):
-        return s.w[i]
+FACTOR = {factor}
+
+def scaled(rate):
+    return FACTOR * rate
+
+class Mine(Descent):
+    __slots__ = ()
+
     def update(self, s, i, x, g, w, t):
-        s.w[i] -= helpers.scaled(self.rate) * g * x
-"""
-HELPERS = "FACTOR = 2.0\ndef scaled(rate):\n    return FACTOR * rate\n"
-USE = """
-import gc, sys
-import numpy as np
-sys.path.insert(0, {folder!r})
-from mine import Mine
-from sklearn_scinol.baselines import BaselineRegressor
-from sklearn_scinol.engines.numba_engine.compiling import Loop
-X = np.linspace(-1.0, 2.0, 60).reshape(20, 3)
-
-def learn():
-    return BaselineRegressor(Mine(0.1), center=False).partial_fit(X, X[:, 0])
-
-model = learn()
-loops = [loop for loop in gc.get_objects() if isinstance(loop, Loop)]
-(loop,) = [loop for loop in loops if loop._function.__name__ == "learn_rows"]
-stats = loop.dispatcher.stats
-hits, misses = (sum(c.values()) for c in (stats.cache_hits, stats.cache_misses))
-print(hits, misses, *model.coef_)
-exec({define!r})  # as if it were typed
-if {define!r}:
-    try:
-        learn()
-    except TypeError as error:
-        print(error)
+        s.w[i] -= scaled(self.rate) * g * x
 """
 
 
+@compiled
 @pytest.mark.thorough
-def test_cache_on_disk_follows_the_source(tmp_path):
-    """Digests follow all called code; code without a source is refused."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    package = tmp_path / "sklearn_scinol"
-    package.symlink_to(sklearn_scinol.__path__[0], target_is_directory=True)
-    mine, helpers = tmp_path / "mine.py", tmp_path / "helpers.py"
-    mine.write_text(MINE, "utf-8")
-    helpers.write_text(HELPERS, "utf-8")
-    cache = tmp_path / "cache"
+def test_compiled_code_follows_its_source(tmp_path, monkeypatch, engine):
+    """Digests follow all called code."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    for factor in 2.0, 3.0:
+        (tmp_path / "mine.py").write_text(MINE.format(factor=factor), "utf-8")
+        monkeypatch.delitem(sys.modules, "mine", raising=False)
+        linecache.checkcache()
+        learner = importlib.import_module("mine").Mine(0.1)
+        found = learned(classifier(learner)).coef_
+        with config_context(engine="numpy"):
+            assert_allclose(found, learned(classifier(learner)).coef_, rtol=1e-12)
 
-    def use(define=""):
-        code = USE.format(folder=str(tmp_path), define=define)
-        environment = {"NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
-        learned, _, refused = run(code, package, **environment).partition("\n")
-        hits, misses, *coef = map(float, learned.split())
-        return (hits, misses), coef, refused
 
-    first, coef, _ = use()
-    assert first == (0, 1)
-    *later, refused = use(define=MINE)
-    assert later == [(1, 0), coef]
-    assert re.search(r"The source of Mine\.\w+, which is", refused)
-    helpers.write_text(HELPERS.replace("2.0", "3.0"), "utf-8")
-    counts, edited, _ = use()
-    assert counts == (0, 1)
-    assert np.abs(np.subtract(edited, coef)).min() > 1e-3
+@compiled
+def test_code_without_a_source_is_refused(engine):
+    update = eval("lambda self, s, i, x, g, w, t: None")
+    typed = type("Typed", (Descent,), {"__slots__": (), "update": update})
+    with pytest.raises(TypeError, match=r"The source of .* cannot be found"):
+        learned(classifier(typed(1.0)))

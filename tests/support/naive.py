@@ -613,27 +613,11 @@ class CODE(InDecimals):
 
 
 def root(f, low, high):
-    """Find where a falling function becomes negative, by regula falsi.
-
-    Illinois: the value at an end that stays is halved.
-    """
-    f_low, f_high, last = f(low), f(high), 0
-    while high - low > Decimal("1e-30") * high and f_low != 0:
-        middle = (low * f_high - high * f_low) / (f_high - f_low)
-        if not low < middle < high:
-            middle = (low + high) / 2
-        f_middle = f(middle)
-        if abs(f_middle) < Decimal("1e-35") * abs(f_low - f_high):
-            return middle
-        if f_middle > 0:
-            low, f_low = middle, f_middle
-            f_high = f_high / 2 if last == 1 else f_high
-            last = 1
-        else:
-            high, f_high = middle, f_middle
-            f_low = f_low / 2 if last == -1 else f_low
-            last = -1
-    return low if f_low == 0 else high
+    """Find where a falling function becomes negative, by bisection."""
+    while high - low > Decimal("1e-30") * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if f(middle) > 0 else (low, middle)
+    return low
 
 
 class GradientSum(InDecimals):

@@ -1,5 +1,6 @@
 """Shares of missing, unseen, out-of-range and changed values of a stream."""
 
+import json
 from copy import deepcopy
 
 import numpy as np
@@ -82,6 +83,7 @@ def test_report_has_the_shares_of_a_slow_count(engine):
             found = [report[name][key + end] for key in keys]
             assert found == pytest.approx(shares), (name, end)
     assert report["code"]["changed_type_lately"] > 0.7
+    assert json.loads(json.dumps(report)) == report
 
 
 @pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)

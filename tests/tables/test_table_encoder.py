@@ -19,7 +19,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from support import naive
-from support.copies import COPIES
 from support.registry import THOROUGH
 from support.tables import (
     KINDS,
@@ -609,21 +608,6 @@ def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before, kinds):
         each.partial_fit(rows[100:], y[100:], [0, 1])
     assert_array_equal(model[-1].coef_, other[-1].coef_)
     assert state_of(model[0]) == state_of(other[0])
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("n_before", [2, 90])
-@pytest.mark.parametrize("copy", COPIES.values(), ids=COPIES)
-def test_copies_go_on(engine, copy, n_before, tmp_path):
-    rows = late_table(200)
-    encoder = TableEncoder(**SETTINGS).partial_fit(rows[:n_before])
-    assert None in encoder.kinds_.values()
-    again = copy(encoder, tmp_path / "encoder")
-    X, Z = (each.partial_fit_transform(rows[n_before:]) for each in (encoder, again))
-    assert_array_equal(X.indices, Z.indices)
-    assert_array_equal(X.data, Z.data)
-    assert_array_equal(encoder.get_feature_names_out(), again.get_feature_names_out())
-    assert encoder.hashed_names_ == again.hashed_names_
 
 
 # Whatever comes.
