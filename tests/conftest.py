@@ -124,10 +124,13 @@ def pytest_addoption(parser):
     parser.addoption("--all-cases", action="store_true", help=text)
 
 
+def engine_of(item):
+    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+
+
 def pytest_itemcollected(item):
     """Mark tests as slow that wait for the compiler, and those of scripts."""
-    parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    if parameters.get("engine") == "numba" or item.path.parent.name in SLOW_FOLDERS:
+    if engine_of(item) == "numba" or item.path.parent.name in SLOW_FOLDERS:
         item.add_marker("slow")
 
 
@@ -165,9 +168,7 @@ def most_different(cases, n):
     }
     kept, n_kept = [], Counter()
     for _ in range(n):
-        case = min(
-            values, key=lambda each: sum(n_kept[value] for value in values[each])
-        )
+        case = min(values, key=lambda each: sum(n_kept[v] for v in values[each]))
         n_kept.update(values.pop(case))
         kept.append(case)
     return kept
@@ -180,17 +181,12 @@ def one_engine_each(cases):
     """
     groups = defaultdict(list)
     for item in cases:
-        parameters = item.callspec.params if hasattr(item, "callspec") else {}
-        engine = parameters.get("engine")
+        engine = engine_of(item)
         name = item.name.replace(engine, "", 1) if engine in ENGINES else item.name
         groups[name].append(item)
     if len(groups) == 1:
         return cases
-    return [
-        item
-        for number, group in enumerate(groups.values())
-        for item in (group if len(group) == 1 else [group[number % len(group)]])
-    ]
+    return [group[n % len(group)] for n, group in enumerate(groups.values())]
 
 
 def pytest_collection_finish():
@@ -225,7 +221,7 @@ def package(tmp_path):
 
 
 @pytest.fixture
-def load(monkeypatch):
+def load(monkeypatch, request):
     """Import a benchmark by its name."""
 
     def load(name):
@@ -236,14 +232,9 @@ def load(monkeypatch):
         return module
 
     monkeypatch.syspath_prepend(EXAMPLES / "benchmarks")
-    if importlib.util.find_spec("matplotlib") is None:
-        yield load
-        return
-    import matplotlib.pyplot as plt
-
-    plt.switch_backend("agg")
-    yield load
-    plt.close("all")
+    if importlib.util.find_spec("matplotlib"):
+        request.getfixturevalue("pyplot")
+    return load
 
 
 @pytest.fixture

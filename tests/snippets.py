@@ -37,14 +37,8 @@ ENGINES = "mlflow", "pyspark", "ray"
 # A broker of Kafka that has rows for one of the pages.
 STAND_INS = ROOT / "tests" / "stand_ins"
 # What nearly all import, or what takes long.
-COMMON = (
-    "sklearn.datasets",
-    "sklearn_scinol.evaluation",
-    "sklearn_scinol.streams",
-    "matplotlib.pyplot",
-    "pandas",
-    "skops.io",
-)
+COMMON = "sklearn.datasets", "sklearn_scinol.evaluation", "sklearn_scinol.streams"
+COMMON += "matplotlib.pyplot", "pandas", "skops.io"
 
 
 class Snippet(NamedTuple):
@@ -72,28 +66,20 @@ class Snippet(NamedTuple):
 
     def missing(self):
         """A package that it imports and that is not installed."""
-        for name in OPTIONAL:
-            if self.imports(name) and importlib.util.find_spec(name) is None:
-                return name
-        if "read_table" in self.source and importlib.util.find_spec("pyarrow") is None:
-            return "pyarrow"
-        if ".persistence" in self.source and importlib.util.find_spec("skops") is None:
-            return "skops"
-        return None
+        needed = [*filter(self.imports, OPTIONAL)]
+        needed += ["pyarrow"] * ("read_table" in self.source)
+        needed += ["skops"] * (".persistence" in self.source)
+        return next((n for n in needed if importlib.util.find_spec(n) is None), None)
 
 
 def snippets(page):
     """Read the code blocks of a page, with the output shown below each."""
     text = page.read_text(encoding="utf-8")
-    return [
-        Snippet(
-            page,
-            text.count("\n", 0, block.start("source")) + 1,
-            block["source"],
-            block["shown"] or "",
-        )
-        for block in BLOCK.finditer(text)
-    ]
+    found = []
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start("source")) + 1
+        found.append(Snippet(page, line, block["source"], block["shown"] or ""))
+    return found
 
 
 def printed(snippet):
@@ -104,9 +90,8 @@ def printed(snippet):
         script, output = folder / "snippet.py", folder / "output"
         # Blank lines before it, so that a traceback has the line of the page.
         script.write_text("\n" * (snippet.line - 1) + snippet.source, encoding="utf-8")
-        work = folder / "work"
+        work, errors = folder / "work", folder / "errors"
         work.mkdir()
-        errors = folder / "errors"
         with output.open("wb") as stdout, errors.open("wb") as stderr:
             if hasattr(os, "fork"):
                 status = in_copy_of_this_process(script, work, stdout, stderr)

@@ -159,20 +159,6 @@ def test_prediction_is_what_is_charged(case, layout, engine):
 
 
 @pytest.mark.cases(20)
-@thinned(
-    [case for case in REPRESENTATIVES if hasattr(case.make(), "predict_proba")],
-    method=["predict_proba", "predict_log_proba"],
-)
-def test_probabilities_before_learning(case, method, engine):
-    X, y = case.data()
-    estimator = case.make()
-    case.partial_fit(estimator, X[:-1], y[:-1])
-    expected = getattr(estimator, method)(X[-1:])
-    charged = estimator.partial_fit_predict(X[-1:], y[-1:], method=method)
-    assert_allclose(charged, expected, rtol=1e-12)
-
-
-@pytest.mark.cases(20)
 @thinned(SCALE_INVARIANT + [case for case in VARIED if case.variant], layout=LAYOUTS)
 def test_powers_of_two(case, layout, engine):
     make = partial(case.make, center=layout.center)

@@ -36,12 +36,12 @@ ESTIMATORS = {
     for case in REPRESENTATIVES
     if case.n_outputs == 1 and not case.average and case.radius is None
 }
-ESTIMATORS |= {"classification": HedgeClassifier(), "regression": HedgeRegressor()}
-FORESTS = {
+ESTIMATORS |= {
+    "classification": HedgeClassifier(),
+    "regression": HedgeRegressor(),
     "forest": MondrianForestClassifier(3, max_nodes=5000, random_state=0),
     "forest of means": MondrianForestRegressor(3, max_nodes=5000, random_state=0),
 }
-ESTIMATORS |= FORESTS
 
 
 @pytest.fixture

@@ -91,6 +91,7 @@ def learned_reference(case, center, other):
     )
 
 
+@pytest.mark.cases(60)
 @pytest.mark.parametrize(
     ("case", "layout", "other", "engine"),
     [

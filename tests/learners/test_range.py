@@ -194,16 +194,6 @@ def test_bound_with_any_wealth(algorithm, initial_wealth):
         assert 0.0 <= model.cumulative_loss_ <= 20.0 + model.regret_bound(coef) < np.inf
 
 
-@pytest.mark.parametrize("initial_wealth", [1e-300, 1e-20, 1e-14])
-def test_factor_of_tiny_wealth(initial_wealth, engine):
-    """Features that are still 0, and constant ones, leave it as it is."""
-    model = ScInOLRegressor(
-        algorithm="scinol1", initial_wealth=initial_wealth, center=False
-    )
-    model.partial_fit([[0.0]] * 3, [1.0] * 3)._check_state()
-    assert (model._model.state().beta == initial_wealth).all()
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_scinol_takes_all_finite_values(n_outputs, engine):
     rng = np.random.default_rng(0)

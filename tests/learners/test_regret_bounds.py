@@ -245,17 +245,3 @@ def test_bound_holds_in_wide_rows(case, monkeypatch):
     monkeypatch.setattr(scinol, "MAX_SHARE", 1.5)
     for seed in range(N_HOSTILE):
         check_hostile(case, seed)
-
-
-@pytest.mark.cases(20)
-@pytest.mark.parametrize("case", ATTACKED["scinol2"], ids=str)
-def test_wealth_is_bounded_by_the_losses_at_zero(case):
-    """By the total wealth at first plus the losses of a model that predicts 0."""
-    for seed in range(N_HOSTILE):
-        comparators, *_ = attacked(case, seed, widest=80)
-        model = comparators.estimator._model
-        _, unit = model.weight_scale.priors
-        given = model.initial_wealth * unit * model.state().eta.size
-        loss_at_zero, _ = comparators.total_loss(np.zeros(comparators.shape))
-        most = given + loss_at_zero / (model.weight_scale.unit * model.lipschitz)
-        assert model.state().eta.sum() <= most * (1.0 + 1e-9)

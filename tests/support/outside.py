@@ -34,17 +34,10 @@ class Descent(NamedTuple):
         s.w[i] -= step_size(self.rate, t) * g * x
 
 
-class MergingDescent(NamedTuple):
+class MergingDescent(Descent):
     """The same, with what it takes to merge models."""
 
-    rate: float = 1.0
-
-    State = Weights
-    initial_state, weight, update = (
-        Descent.initial_state,
-        Descent.weight,
-        Descent.update,
-    )
+    __slots__ = ()
 
     def merged(self, s, shared, w, x, t):
         return Weights(w), None

@@ -9,6 +9,7 @@ from sklearn import clone
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.tables import KINDS, SETTINGS, late_table, table
@@ -240,13 +241,9 @@ def test_order_and_what_is_not_shown():
 
 
 def test_pools_are_not_shown():
-    forgetting = "constant-forgetting"
-    others = [forgetting, "last-label", "dense view", "pools"]
-    for exclude, expected in ([], others), (["pools"], [forgetting, "dense view"]):
-        model = learned(HedgeClassifier(exclude=exclude), table(60), interactions=None)
-        assert model.plot_terms(["age"]).not_shown == expected
-    model = learned(HedgeRegressor(), table(60), interactions=None)
-    assert model.plot_terms(["age"]).not_shown == [forgetting, "dense view"]
+    others = ["constant-forgetting", "last-label", "dense view", "pools"]
+    model = learned(HedgeClassifier(), table(60), interactions=None)
+    assert model.plot_terms(["age"]).not_shown == others
 
 
 def test_rare_categories():
@@ -274,6 +271,12 @@ def limits_of_terms(display):
         ax.get_xlim() if ax.get_xlabel().startswith("term") else ax.get_ylim()
         for ax in display.axes_
     }
+
+
+def test_additive_terms_have_a_common_scale():
+    X = np.random.default_rng(0).normal(size=(400, 3))
+    model = ScInOLRegressor(additive=True).partial_fit(X, 9 * X[:, 0] + X[:, 1])
+    assert len({ax.get_ylim() for ax in model.plot_terms().axes_}) == 1
 
 
 def test_axes(pyplot):
@@ -313,5 +316,11 @@ def test_it_says_what_is_wrong():
     for other in make_pipeline(StandardScaler(), ScInOLRegressor()), ScInOLRegressor():
         with pytest.raises(ValueError, match="should be a pipeline with a TableEnc"):
             TableTermsDisplay.from_estimator(other.fit(X, X[:, 0]))
+    scaled = make_online_pipeline(StandardScaler(), ScInOLRegressor())
+    with pytest.raises(AttributeError, match="no attribute 'plot_terms'"):
+        scaled.partial_fit(X, X[:, 0]).plot_terms()
+    model = make_online_pipeline(TableEncoder(n_hashed=8), KNeighborsClassifier())
+    with pytest.raises(AttributeError, match="no attribute 'plot_terms'"):
+        model.fit(rows, targets(rows)).plot_terms()
     model = learned(OnlineKNeighborsClassifier(), rows, n_hashed=8)
     assert not hasattr(model, "plot_terms")

@@ -73,6 +73,17 @@ def test_times_of_all_libraries():
     assert categories == {"x": ["01:02:03", "23:59:00"]}
 
 
+def test_terms_of_times_add_up_to_the_decision(pyplot):
+    rows = [{"x": dt.time(hour % 24, hour % 60)} for hour in range(100)]
+    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
+    model.partial_fit(rows, np.arange(100) % 24 > 12, classes=[False, True])
+    (term,) = model.plot_terms().terms
+    row = {"x": dt.time(18, 15)}
+    at = term.points.tolist().index(18.25)
+    decision = term.values[at] + model[-1].intercept_[0]
+    assert_allclose(model.decision_function([row]), decision, rtol=1e-9)
+
+
 # Numbers, dates and times in text.
 
 
