@@ -28,9 +28,8 @@ adaptive = pytest.mark.parametrize("algorithm", ADAPTIVE)
 def rows(n_samples=60, n_features=4, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n_samples, n_features))
-    return X, linear(X, rng.standard_normal(n_features)) + 0.3 * rng.standard_normal(
-        n_samples
-    )
+    y = linear(X, rng.standard_normal(n_features))
+    return X, y + 0.3 * rng.standard_normal(n_samples)
 
 
 def targets(estimator, y):
@@ -51,10 +50,8 @@ def test_cocob_does_not_mind_the_unit_of_the_loss(estimator, container, engine):
     X, y = container(X), targets(estimator, y)
     plain = charged(estimator("cocob"), X, y)
     for unit in 2.0**-8, 2.0**100:
-        weight = np.full(len(y), unit)
-        assert_array_equal(
-            charged(estimator("cocob"), X, y, sample_weight=weight), plain
-        )
+        said = charged(estimator("cocob"), X, y, sample_weight=np.full(len(y), unit))
+        assert_array_equal(said, plain)
 
 
 @pytest.mark.thorough

@@ -223,18 +223,15 @@ def of_classes(n=60, n_classes=3):
 @pytest.mark.parametrize("forgetting", [0.0, 0.02])
 def test_shared_covariance(forgetting, engine):
     X, y, rng = of_classes(30)
-    c, options = rng.exponential(size=len(y)), {"forgetting": forgetting}
-    reference = naive.OnlineNewton(
-        5, 3, naive.CrossEntropy(), shared_covariance=True, **options
-    )
+    c = rng.exponential(size=len(y))
+    options = {"forgetting": forgetting, "shared_covariance": True}
+    reference = naive.OnlineNewton(5, 3, naive.CrossEntropy(), **options)
     to_means = relative_to_means(c)
     expected = [
         reference.learn([*x, 1.0], *each)
         for x, *each in zip(X.tolist(), y, to_means, strict=True)
     ]
-    model = OnlineNewtonClassifier(
-        shared_covariance=True, **as_given(OnlineNewtonClassifier), **options
-    )
+    model = OnlineNewtonClassifier(**as_given(OnlineNewtonClassifier), **options)
     said = model.partial_fit_predict(
         X, y, classes=[0, 1, 2], sample_weight=c, method="decision_function"
     )
@@ -257,9 +254,8 @@ def test_two_classes_and_several_labels_share_nothing(engine):
 
 def test_merging_adds_shared_information(engine):
     X, y, _ = of_classes()
-    model = OnlineNewtonClassifier(
-        shared_covariance=True, **as_given(OnlineNewtonClassifier)
-    )
+    raw = as_given(OnlineNewtonClassifier)
+    model = OnlineNewtonClassifier(shared_covariance=True, **raw)
     parts = [
         clone(model).partial_fit(X[rows], y[rows], classes=[0, 1, 2])
         for rows in (slice(0, 40), slice(40, 60))

@@ -135,9 +135,8 @@ class Hostile(NamedTuple):
         sample_weight[1:][rng.random(n - 1) < rng.choice([0.0, 0.2])] = 0.0
         limit = 1e99 / np.maximum(sample_weight / sample_weight[0], 1.0)
         X = X.clip(-limit[:, np.newaxis], limit[:, np.newaxis])
-        return cls(
-            X, np.full(n, sizes), sample_weight, rng.random() < 0.5, rng.choice(SIZES)
-        )
+        sizes, is_sparse = np.full(n, sizes), rng.random() < 0.5
+        return cls(X, sizes, sample_weight, is_sparse, rng.choice(SIZES))
 
     def attack(self, case, estimator, rng):
         """Let it learn; the targets, which are against what it predicts."""
@@ -192,10 +191,8 @@ def attacked(case, seed, widest):
         stream = stream._replace(sizes=np.clip(stream.sizes, 1e-40, 1e40))
     estimator = case.make(**case.of_size(stream.hyperparameter))
     y = stream.attack(case, estimator, rng)
-    comparators = Comparators(
-        case, estimator, with_ones(stream.X), y, stream.sample_weight
-    )
-    return comparators, stream, y, rng
+    rows = with_ones(stream.X), y, stream.sample_weight
+    return Comparators(case, estimator, *rows), stream, y, rng
 
 
 def check_hostile(case, seed):

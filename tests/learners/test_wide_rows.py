@@ -49,22 +49,23 @@ def test_narrow_rows_are_as_published(is_narrow, engine, monkeypatch):
     assert np.array_equal(charged(X, y)[0], as_it_is) == is_narrow
 
 
-def test_invariances(engine):
+@pytest.mark.parametrize("center", [True, False])
+def test_invariances(center, engine):
     """In rows that are wide: units, zeros, absent features, chunks."""
     for seed in range(20):
         X, y = embeddings(200, n_rows=24, seed=seed)
         y %= 3
         rng = np.random.default_rng(seed)
-        expected, whole = charged(X, y)
-        assert_array_equal(
-            charged(X * 2.0 ** rng.integers(-300, 301, 200), y)[0], expected
-        )
+        expected, whole = charged(X, y, center=center)
+        scaled = X * 2.0 ** rng.integers(-300, 301, size=200)
+        assert_array_equal(charged(scaled, y, center=center)[0], expected)
         absent = np.hstack([X, np.zeros((24, 200))])[:, rng.permutation(400)]
-        for same in absent, X * rng.exponential(size=200) + 100 * rng.normal(size=200):
-            assert_close(charged(same, y)[0], expected, 1e-9)
-        raw = [charged(rows, y, center=False)[0] for rows in (sparse.csr_array(X), X)]
-        assert_close(*raw, 1e-12)
-        parts = ScInOLClassifier()
+        moved = X * rng.exponential(size=200) + center * 100 * rng.normal(size=200)
+        for same in absent, moved:
+            assert_close(charged(same, y, center=center)[0], expected, 1e-9)
+        if not center:
+            assert_close(charged(sparse.csr_array(X), y)[0], expected, 1e-12)
+        parts = ScInOLClassifier(center=center)
         for rows in np.split(np.arange(24), np.sort(rng.choice(24, size=3))):
             if rows.size:
                 parts.partial_fit(X[rows], y[rows], classes=range(3))

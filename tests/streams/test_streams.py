@@ -300,9 +300,8 @@ def test_targets_of_tables(values, dtype, tmp_path):
     file = write_arrow(tmp_path / "rows.arrows", pa.table(columns))
     ((_, y),) = read_table(file, target="y")
     assert y.dtype == dtype
-    assert y.tolist() == [
-        float(v) if dtype == "f8" else v for v in values.to_pylist() * 2
-    ]
+    expected = values.to_pylist() * 2
+    assert y.tolist() == ([*map(float, expected)] if dtype == "f8" else expected)
 
 
 def test_column_types(tmp_path):
@@ -603,9 +602,8 @@ def test_bad_rows_of_tables(ending, tmp_path, small_blocks):
     stream = read_table(file, target="y", sample_weight="w", on_bad_row="skip")
     X, *_ = zip(*stream, strict=True)
     bad = [3, 20, 21, 22, 30, 31, 32, 33]
-    assert pa.concat_tables(X)["x"].to_pylist() == [
-        i for i in range(50) if i not in bad
-    ]
+    good = [i for i in range(50) if i not in bad]
+    assert pa.concat_tables(X)["x"].to_pylist() == good
     assert [bad.row - 1 for bad in stream.bad_rows] == bad
     words = "no target", "target nan", "target inf", "no weight", "weight -1.0"
     words += "weight nan", "weight 1e-300", "weight 1e+300"

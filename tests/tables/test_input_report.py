@@ -47,17 +47,12 @@ def _naive(rows, n_named, start=0):
             if name == "age" and given:
                 events[name][out, i] = not min(given) <= value <= max(given)
             given.append(value)
-    return {
-        name: flags[:, start:].mean(axis=1).tolist() for name, flags in events.items()
-    }
+    return {name: e[:, start:].mean(axis=1).tolist() for name, e in events.items()}
 
 
 def _learned(rows, size, **options):
-    options = {
-        "n_named": 8,
-        "kinds": {"code": "category", "late": "category"},
-    } | options
-    encoder = TableEncoder(**options)
+    kinds = {"code": "category", "late": "category"}
+    encoder = TableEncoder(**{"n_named": 8, "kinds": kinds} | options)
     for i in range(0, len(rows), size):
         encoder.partial_fit(rows[i : i + size])
     return encoder

@@ -87,9 +87,8 @@ class NaiveEncoder:
 
     def number(self, entries, name, value):
         entries[name] = self.standardised(name, value)
-        first = [
-            math.nan if v is None else v for v in self.values[name][: self.n_first]
-        ]
+        first = self.values[name][: self.n_first]
+        first = [math.nan if v is None else v for v in first]
         edges = naive.edges_of(first, self.n_quantiles)
         self.parts[name] = f"{name}_other"
         if len(first) == self.n_first and edges:
@@ -195,14 +194,11 @@ def test_rows_are_transformed_as_they_would_be_learned(rows, kinds, engine):
 
 def test_engines_learn_the_same():
     pytest.importorskip("numba", reason="Numba is not installed")
-    rows = table(120)
-    learned = {}
+    rows, y, learned = table(120), np.arange(120) % 3, {}
     for engine in ("numpy", "numba"):
         encoder = TableEncoder(**SETTINGS, kinds=KINDS)
         with config_context(engine=engine):
-            X = encoder.partial_fit_transform(
-                rows, np.arange(120) % 3, classes=[0, 1, 2]
-            )
+            X = encoder.partial_fit_transform(rows, y, classes=[0, 1, 2])
         learned[engine] = encoder, X
     (plain, X), (compiled, Z) = learned.values()
     assert_array_equal(X.indices, Z.indices)
@@ -273,9 +269,8 @@ def test_arrays():
     Z = encoder.partial_fit_transform(X)
     assert encoder.kinds_ == {"x0": "number", "x1": "category"}
     assert not hasattr(encoder, "feature_names_in_")
-    assert_array_equal(
-        encoder.transform(X.tolist()).indices, encoder.transform(X).indices
-    )
+    asked = [encoder.transform(rows).indices for rows in (X.tolist(), X)]
+    assert_array_equal(*asked)
     assert [*by_name(encoder, Z)] == [
         {"x0=1": 1.0, "x1=a": 1.0},
         {"x0": 1.0, "x0=2": 1.0, "x1=b": 1.0},
