@@ -22,6 +22,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
+from sklearn_scinol.baselines import BaselineClassifier
 from sklearn_scinol.inspection import TableTerm, TableTermsDisplay
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
@@ -64,6 +65,7 @@ def all_terms(model, **options):
 ESTIMATORS = [
     ScInOLClassifier(),
     AdaImplicitClassifier(),
+    BaselineClassifier(),
     SGDClassifier(loss="log_loss", random_state=0),
     ScInOLRegressor(),
     pytest.param(HedgeClassifier(exclude=["pools"]), marks=pytest.mark.slow),
@@ -242,15 +244,21 @@ def test_order_and_what_is_not_shown():
 
 def test_pools_are_not_shown():
     others = ["constant-forgetting", "last-label", "dense view", "pools"]
-    model = learned(HedgeClassifier(), table(60), interactions=None)
-    assert model.plot_terms(["age"]).not_shown == others
+    for mixture, expected in (
+        (HedgeClassifier(), others),
+        (HedgeClassifier(exclude=["pools"]), others[::2]),
+        (HedgeRegressor(), others[::2]),
+    ):
+        model = learned(mixture, table(60), interactions=None)
+        assert model.plot_terms(["age"]).not_shown == expected
 
 
-def test_rare_categories():
+@pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor()], ids=str)
+def test_rare_categories(estimator):
     rows = table(1000)
     for k in 5, 6:
         rows[k]["city"] = "rare"
-    model = learned(HedgeClassifier(), rows, interactions=None)
+    model = learned(estimator, rows, interactions=None)
     assert "rare" in all_terms(model)["city", "category"].points
     assert abs(model[-1].coef_).max() < 50.0
 
