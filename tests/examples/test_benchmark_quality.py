@@ -1,14 +1,14 @@
-"""The table of one-pass losses, against plain loops over the rows."""
+"""The tables of one-pass losses, against plain loops over the rows."""
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.datasets import dump_svmlight_file
 from sklearn.metrics import log_loss
 from sklearn.preprocessing import StandardScaler
-from support.scripts import caller
+from support.scripts import caller, write_data_sets
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -19,33 +19,31 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import BaselineClassifier
 
-pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+pytest.importorskip("pandas", reason="pandas is not installed")
 
 
 @pytest.fixture
-def example(load, monkeypatch):
+def quality(script):
     """The script, where neither Vowpal Wabbit nor river is installed."""
-    module = load("quality")
-    installed = module.find_spec
-    monkeypatch.setattr(
-        module,
-        "find_spec",
-        lambda name: None if name in ("vowpalwabbit", "river") else installed(name),
+    installed, others = script("quality").find_spec, ("vowpalwabbit", "river")
+    return script(
+        "quality", find_spec=lambda name: None if name in others else installed(name)
     )
-    return module
 
 
 @pytest.fixture
-def run(example, capsys):
-    return caller(example, capsys, "--n-jobs", 1)
+def call(quality, capsys):
+    return caller(quality, capsys, "--n-jobs", 1)
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Two classes in CSV, amounts in LIBSVM text, three classes as arrays."""
-    random = np.random.default_rng(0)
-    folder = tmp_path / "data"
-    folder.mkdir()
+    folder, random = (
+        write_data_sets(tmp_path / "data", 60, 70),
+        np.random.default_rng(0),
+    )
+    (folder / "wide.svm").unlink()
     lines = ["length,colour,note,target"]
     for row in range(250):
         length, colour = random.normal(50, 10), random.choice(["red", "green", "NA"])
@@ -53,98 +51,80 @@ def folder(tmp_path):
         shown = "" if row == 7 else f"{length:.3f}"
         lines.append(f"{shown},{colour},note {row},{label}")
     (folder / "two.csv").write_text("\n".join(lines) + "\n")
-    X = random.normal(size=(60, 5)) * (random.random((60, 5)) < 0.5)
-    y = 10 * X[:, 0] + random.normal(20, 1, 60)
-    dump_svmlight_file(X, y, str(folder / "amounts.svm"))
-    X = random.normal(size=(70, 2))
-    np.savez(folder / "three.npz", X=X, y=np.argmax(np.c_[X, 0 * X[:, 0]], axis=1))
     return folder
 
 
-def read_all(example, folder):
+def read_all(quality, folder):
     return {
-        name: example.make_data_set(name, *read())
-        for name, read in example.readers_of_folder(folder, "target").items()
+        name: quality.make_data_set(name, *read())
+        for name, read in quality.readers_of_folder(folder, "target").items()
     }
 
 
 def losses_in(file):
     with file.open(encoding="utf-8") as rows:
         return {
-            (row["data set"], row["method"]): (float(row["loss"]), row["rate"])
+            (row["data set"], row["method"]): float(row["loss"])
             for row in csv.DictReader(rows)
         }
 
 
 @pytest.mark.thorough
-def test_folder(example, run, folder, tmp_path):
-    pytest.importorskip("pandas", reason="pandas is not installed")
+def test_folder(quality, call, folder, tmp_path):
     file = tmp_path / "new" / "losses.csv"
-    status, out, err = run("--data-dir", folder, "--output", file)
+    status, _, err = call("--data-dir", folder, "--output", file)
     assert (status, err) == (0, "")
-    assert "three: 70 rows, 2 features, log loss, 3 classes\n" in out
     losses = losses_in(file)
-    assert len(losses) == 3 * len(example.methods())
-    data_sets = read_all(example, folder)
-    for name, n_classes in (("two", 2), ("three", 3)):
+    assert len(losses) == 3 * len(quality.methods())
+    data_sets = read_all(quality, folder)
+    for name, classes in ("two", [0, 1]), ("three", [0, 1, 2]):
         X, y = data_sets[name].X, data_sets[name].y
-        for method, estimator in (
+        for method, model in (
             ("ScInOL2", ScInOLClassifier(center=False)),
             ("ScInOL2, centred", ScInOLClassifier(center=True)),
             ("Hedge", HedgeClassifier()),
         ):
-            probabilities = estimator.partial_fit_predict(
-                X, y, classes=range(n_classes), method="predict_proba"
-            )
-            loss, rate = losses[name, method]
-            assert loss == pytest.approx(log_loss(y, probabilities), rel=1e-9)
-            assert rate == ""
+            p = model.partial_fit_predict(X, y, classes=classes, method="predict_proba")
+            assert losses[name, method] == pytest.approx(log_loss(y, p), rel=1e-9)
     X, y = data_sets["amounts"].X, data_sets["amounts"].y
-    for method, estimator in (
+    for method, model in (
         ("ScInOL2", ScInOLRegressor(center=False)),
         ("Hedge", HedgeRegressor()),
     ):
-        predictions = estimator.partial_fit_predict(X, y)
-        loss, _ = losses["amounts", method]
-        assert loss == pytest.approx(np.abs(predictions - y).mean(), rel=1e-12)
+        loss = np.abs(model.partial_fit_predict(X, y) - y).mean()
+        assert losses["amounts", method] == pytest.approx(loss, rel=1e-12)
 
 
 @pytest.mark.thorough
-def test_guard(run, folder, tmp_path):
+def test_guard(call, folder, tmp_path):
     table = tmp_path / "table.csv"
     options = "--data-dir", folder, "--only", "three"
-    assert run(*options, "--untuned", "--output", table)[0] == 0
+    assert call(*options, "--untuned", "--output", table)[0] == 0
     losses = losses_in(table)
     assert ("three", "Hedge") in losses
     assert ("three", "SGD") not in losses
-    status, out, err = run(*options, "--baseline", table)
-    assert (status, err) == (0, "")
+    status, out, _ = call(*options, "--baseline", table)
+    assert status == 0
     end = f"Compared {len(losses)} losses with {table}.\n"
     assert out.endswith(end + "None is worse by more than 0.5%.\n")
 
     changed = {"Hedge": 0.994, "ScInOL2": 0.996, "CoCoB": 0.5, "Coin": 2.0}
-    with table.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["data set", "method", "loss", "rate"])
-        for (_, method), (loss, _) in losses.items():
-            writer.writerow(["three", method, loss * changed.get(method, 1), ""])
-        writer.writerow(["another", "Hedge", 0.1, ""])
-    status, out, err = run(*options, "--baseline", table)
-    assert (status, err) == (1, "")
-    _, _, worse = out.partition("Worse by more than 0.5%:\n")
-    lines = sorted(worse.splitlines())
-    assert [line.partition(":")[0] for line in lines] == [
-        "CoCoB on three",
-        "Hedge on three",
-    ]
-    loss = losses["three", "CoCoB"][0]
-    assert lines[0].endswith(f": {loss:.5g} instead of {loss / 2:.5g}")
+    lines = ["data set,method,loss,rate", "another,Hedge,0.1,"]
+    for (_, method), loss in losses.items():
+        lines.append(f'three,"{method}",{loss * changed.get(method, 1)},')
+    table.write_text("\n".join(lines))
+    status, out, _ = call(*options, "--baseline", table)
+    assert status == 1
+    cocob, hedge = sorted(out.partition("Worse by more than 0.5%:\n")[2].splitlines())
+    assert hedge.startswith("Hedge on three: ")
+    loss = losses["three", "CoCoB"]
+    assert cocob == f"CoCoB on three: {loss:.5g} instead of {loss / 2:.5g}"
 
 
-def test_stored_table_has_all_estimators(example):
+def test_stored_table_has_all_estimators(quality):
     """That of the data that come with scikit-learn, which CI compares with."""
-    stored = example.read_losses(Path(example.__file__).with_name("quality.csv"))
-    names = [method.name for method in example.untuned_methods()]
+    stored = quality.read_losses(Path(quality.__file__).with_name("quality.csv"))
+    names = [method.name for method in quality.untuned_methods()]
     data_sets = ("breast cancer", "digits", "wine", "diabetes")
     assert stored.keys() == {(data, name) for data in data_sets for name in names}
 
@@ -160,36 +140,36 @@ def sgd(X, y, rate):
     return loss / len(y)
 
 
-def test_tuned_in_hindsight(example, folder):
-    data_set = read_all(example, folder)["amounts"]
+def test_tuned_in_hindsight(quality, folder):
+    data_set = read_all(quality, folder)["amounts"]
     scale = np.abs(data_set.y).mean()
     rates = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3]
-    assert rates == [example.nth_rate(step) for step in example.STANDARD_STEPS]
+    assert rates == [quality.nth_rate(step) for step in quality.STANDARD_STEPS]
     X = StandardScaler().fit_transform(data_set.X)
     losses = [sgd(X, data_set.y, rate * scale) for rate in rates]
-    loss, rate = example.standardised(data_set)
+    loss, rate = quality.standardised(data_set)
     assert loss == pytest.approx(min(losses), rel=1e-9)
     assert rate == rates[np.argmin(losses)]
     losses = [sgd(data_set.X, data_set.y, rate * scale) for rate in rates]
-    loss, rate = example.tuned({"algorithm": "sgd"}, data_set)
+    loss, rate = quality.tuned({"algorithm": "sgd"}, data_set)
     assert 0.001 < rate < 3
     assert loss == pytest.approx(min(losses), rel=1e-9)
 
 
 @pytest.mark.parametrize("best", [1e-12, 3e-4, 0.001, 0.03, 3.0, 300.0])
-def test_best_rate(example, best):
+def test_best_rate(quality, best):
     """Rates far above it may diverge."""
 
     def loss_of(rate):
         return np.inf if rate > 1e8 * best else 1 + abs(np.log(rate / best))
 
-    loss, rate = example.best_rate(loss_of)
+    loss, rate = quality.best_rate(loss_of)
     assert (loss, rate) == (pytest.approx(1), pytest.approx(best, rel=1e-12))
-    assert example.best_rate(lambda rate: np.inf)[0] == np.inf
+    assert quality.best_rate(lambda rate: np.inf)[0] == np.inf
 
 
-def test_all_estimators_are_there(example):
-    found = [method.run.args for method in example.our_methods()]
+def test_all_estimators_are_there(quality):
+    found = [method.run.args for method in quality.our_methods()]
     classes = {estimator for args in found for estimator in args[:2]}
     public = {
         getattr(sklearn_scinol, name)
@@ -203,62 +183,121 @@ def test_all_estimators_are_there(example):
                 (constraint,) = estimator._parameter_constraints[parameter]
                 used = {args[2][parameter] for args in found if estimator in args[:2]}
                 assert used == constraint.options
-    *tuned, _ = example.tuned_baseline_methods()  # the last is SGD*
-    baselines = [*example.untuned_baseline_methods(), *tuned]
+    *tuned, _ = quality.tuned_baseline_methods()  # the last is SGD*
+    baselines = [*quality.untuned_baseline_methods(), *tuned]
     used = {method.run.args[-1]["algorithm"] for method in baselines}
     constraint, _ = BaselineClassifier._parameter_constraints["algorithm"]
     assert used == constraint.options - {"ogd"}
 
 
-def test_data_sets(example, folder):
-    pytest.importorskip("pandas", reason="pandas is not installed")
-    data_sets = read_all(example, folder)
+def test_data_sets(quality, folder):
+    data_sets = read_all(quality, folder)
     assert list(data_sets) == ["amounts", "three", "two"]
-    for data_set in data_sets.values():
-        assert isinstance(data_set.X, np.ndarray)
     # Length, and which of the two later colours; the notes are too many.
     lengths, *colours = data_sets["two"].X.T
     assert np.isfinite(lengths).all()
     assert set(np.unique(colours)) == {0, 1}
-    X, y = example.readers_of_folder(folder, "target")["two"]()
+    X, y = quality.readers_of_folder(folder, "target")["two"]()
     assert X[7, 0] == pytest.approx(np.delete(X[:, 0], 7).mean())
     order = np.random.default_rng(0).permutation(250)
     np.testing.assert_array_equal(data_sets["two"].X, X[order])
     np.testing.assert_array_equal(data_sets["two"].y, y[order] == "yes")
-    few = example.make_data_set("two", X, y, 20)
+    few = quality.make_data_set("two", X, y, 20)
     np.testing.assert_array_equal(few.X, X[order[:20]])
 
 
-TEXTS = "".join(f"text {row},{row}\n" for row in range(201))
-NEEDS_ROWS = "it needs a target in each row, two rows and a feature."
 #: Files by name: what they hold, and what is said of them.
 UNUSABLE = {
     "archive.csv.gz": ("no archive", "cannot be read as CSV"),
     "arrays.npz": ({"a": np.ones(3)}, "has no arrays X and y"),
-    "column.csv": ("a,b\n1,2\n", "no column 'target'; --target names another."),
-    "empty.csv": ("", "is empty."),
+    "column.csv": ("a,b\n1,2\n", "no column 'target'"),
     "gaps.csv": ("a,target\n1,x\n2,\n", "has rows without a target."),
     "infinite.svm": ("1 1:inf\n2 1:2\n", "has numbers that are not finite."),
-    "one.csv": ("a,target\nx,1\nx,2\n", NEEDS_ROWS),
-    "only.csv": ("target\n1\n2\n", "has no feature: beside the target there must"),
     "same.svm": ("1 1:1\n1 1:2\n", "its target is the same in all rows."),
-    "shapes.npz": ({"X": np.ones((3, 2)), "y": np.arange(2)}, NEEDS_ROWS),
-    "text.svm": ("no numbers\n", "cannot be read as LIBSVM text"),
-    "texts.csv": (f"a,target\n{TEXTS}", "of numbers, or of at most 200 different"),
-    "vector.npz": ({"X": np.ones(3), "y": np.arange(3)}, "needs a matrix of numbers"),
 }
 
 
-def test_unusable_files(run, tmp_path):
-    pytest.importorskip("pandas", reason="pandas is not installed")
+def test_unusable_files(call, tmp_path):
     for name, (content, _) in UNUSABLE.items():
         if isinstance(content, dict):
             np.savez(tmp_path / name, **content)
         else:
             (tmp_path / name).write_text(content)
-    status, out, err = run("--data-dir", tmp_path)
+    status, out, err = call("--data-dir", tmp_path)
     assert (status, err) == (2, "No data set is left.\n")
     lines = out.splitlines()[2:]
     for line, (name, (_, words)) in zip(lines, UNUSABLE.items(), strict=True):
         assert line.startswith(f"Skipped {name.partition('.')[0]}: ")
         assert words in line
+
+
+# The guard of the times beside SGD's.
+
+
+@pytest.fixture
+def throughput(script):
+    """The script, with two learners and a few rows."""
+    module, names = script("throughput"), ("one", "two")
+    rows = [("few rows", ("numpy",), lambda rng, k: module.dense(rng, 20, 3))]
+    learner = ScInOLClassifier(center=False)
+    learners = [(name, learner, module.sgd("log_loss")) for name in names]
+    return script("throughput", CASES=rows, LEARNERS=learners)
+
+
+def test_table_of_times(throughput, capsys, tmp_path):
+    file = tmp_path / "new" / "table.csv"
+    options = "--engine", "numpy", "--repeats", 1
+    status, out, err = caller(throughput, capsys, *options)("--output", file)
+    assert (status, err) == (0, "")
+    with file.open(encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    shown = [line.rsplit(maxsplit=5) for line in out.splitlines()[1:]]
+    assert [row["learner"] for row in rows] == ["one", "two"]
+    for row, (_, *numbers) in zip(rows, shown, strict=True):
+        written = [float(row[name]) for name in ("µs", "/ SGD", "/ fastest")]
+        ours, sgd, fastest, *ratios = map(float, numbers)
+        np.testing.assert_allclose(written, [ours, *ratios], rtol=0.01, atol=0.01)
+        expected = [ours / sgd, ours / fastest]
+        np.testing.assert_allclose(ratios, expected, rtol=0.01, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("ratios", "worse"),
+    [
+        # Those of the first learner, and of the second; the stored ones are 2 and 4.
+        ([(2.29, 9), (1, 1)], None),
+        ([(9, 4.59), (1, 9)], None),
+        ([(2.31, 4.61), (2.31, 4.59), (1, 1)], None),
+        ([(2.31, 4.61), (2.5, 4.7), (1, 1)], "one .*2.50 .* 4.70 .* 2.00 and 4.00"),
+        ([(2, 4), (9, 9), (8, 7)], "two .*8.00 .* 7.00 .* 2.00 and 4.00"),
+    ],
+)
+def test_guard_of_times(throughput, capsys, tmp_path, monkeypatch, ratios, worse):
+    """What seems slower is timed again, and listed if it is so once more."""
+    table, left = tmp_path / "table.csv", iter(ratios)
+    places = [f"{rows},{k}" for rows in ("few rows", "others") for k in ("one", "two")]
+    lines = [f"{place},numpy,2,4" for place in places]
+    table.write_text("\n".join(["rows,learner,engine,/ SGD,/ fastest", *lines]))
+    monkeypatch.setattr(
+        throughput, "measure", lambda *_: throughput.Measured(1, 1, 1, *next(left))
+    )
+    call = caller(throughput, capsys, "--engine", "numpy", "--repeats", 1)
+    status, out, err = call("--baseline", table)
+    assert (status, err, list(left)) == (int(worse is not None), "", [])
+    _, _, said = out.partition(f"Compared 2 learners with {table}.\n")
+    assert re.fullmatch(worse or "None is worse .*", said.splitlines()[-1])
+
+
+def test_stored_table_of_times(script):
+    """It has all learners that are compared with SGD, compiled, and all rows."""
+    module = script("throughput")
+    stored = module.read(Path(module.__file__).with_name("throughput.csv"))
+    with_sgd = {
+        label
+        for label, _, competitors in module.LEARNERS
+        if competitors is not module.ONE_JOB
+    }
+    assert {key[0] for key in stored} == {label for label, *_ in module.CASES}
+    assert {key[1] for key in stored} == with_sgd
+    assert {key[2] for key in stored} == {"numba"}
+    assert all(ratio > 0 for ratios in stored.values() for ratio in ratios)

@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from functools import partial
 from http.client import HTTPException
 from types import SimpleNamespace
 from urllib.error import HTTPError
@@ -30,6 +31,7 @@ pytest.importorskip("prometheus_client", reason="prometheus_client is missing")
 pytest.importorskip("skops", reason="skops is not installed")
 
 FOLDER = ROOT / "examples" / "service"
+PATH = {"PYTHONPATH": os.pathsep.join([str(FOLDER), *filter(None, sys.path)])}
 
 
 @pytest.fixture
@@ -40,6 +42,18 @@ def service(load, monkeypatch, tmp_path):
     monkeypatch.setattr(config, "_local", numpy_engine)
     monkeypatch.setenv("MODEL_FOLDER", str(tmp_path))
     return load("app")
+
+
+def request(address, path, body=None, timeout=60):
+    """Return the status and the answer."""
+    data = body if body is None or type(body) is bytes else json.dumps(body).encode()
+    headers = {"Content-Type": "application/json"}
+    try:
+        with urlopen(Request(address + path, data, headers), timeout=timeout) as answer:
+            return answer.status, json.load(answer)
+    except HTTPError as error:
+        with error:
+            return error.code, json.load(error)
 
 
 @contextmanager
@@ -55,19 +69,7 @@ def running(service):
             time.sleep(0.01)
         host, port = server.servers[0].sockets[0].getsockname()
 
-        def send(path, body=None):
-            """Return the status and the answer."""
-            data = body if body is None or type(body) is bytes else dumped(body)
-            headers = {"Content-Type": "application/json"}
-            request = Request(f"http://{host}:{port}/{path}", data, headers)
-            try:
-                with urlopen(request, timeout=60) as answer:
-                    return answer.status, json.load(answer)
-            except HTTPError as error:
-                with error:
-                    return error.code, json.load(error)
-
-        yield send
+        yield partial(request, f"http://{host}:{port}/")
     finally:
         server.should_exit = True
         thread.join()
@@ -90,10 +92,6 @@ def counts(send):
     """Return how many rows were learned, wait, and were dropped."""
     answer = send("health")[1]
     return [answer[name] for name in ("learned", "waiting", "dropped")]
-
-
-def dumped(body):
-    return json.dumps(body).encode()
 
 
 def payments(n):
@@ -162,18 +160,15 @@ def test_after_a_crash(damage, service, tmp_path, caplog):
     expected = told(first)
     first.versions.close()
     newest, log = tmp_path / "model-00000002.skops", tmp_path / "log-00000002.jsonl"
-    if damage == "torn":
-        with log.open("ab") as file:
-            file.write(b'{"labels": {"2')
-    elif damage == "model":
-        newest.write_bytes(newest.read_bytes()[:1000])
-    elif damage == "rest":
-        newest.with_name("rest-00000002.pickle").write_bytes(b"")
-    elif damage == "all":
-        for path in tmp_path.glob("model-*"):
-            path.write_bytes(b"")
-    elif damage == "line":
-        log.write_bytes(b"\0" + log.read_bytes())
+    rest = newest.with_name("rest-00000002.pickle")
+    for path, content in {
+        "torn": [(log, log.read_bytes() + b'{"labels": {"2')],
+        "model": [(newest, newest.read_bytes()[:1000])],
+        "rest": [(rest, b"")],
+        "all": [(path, b"") for path in tmp_path.glob("model-*")],
+        "line": [(log, b"\0" + log.read_bytes())],
+    }.get(damage, ()):
+        path.write_bytes(content)
     if damage in ("all", "line"):
         with pytest.raises(RuntimeError, match=r"loads\.|line 1, is damaged"):
             service.Payments(tmp_path, service.new_model)
@@ -208,8 +203,7 @@ def test_killed_under_load(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    path = os.pathsep.join([str(FOLDER), *filter(None, sys.path)])
-    environment = os.environ | {"MODEL_FOLDER": str(tmp_path), "PYTHONPATH": path}
+    environment = os.environ | PATH | {"MODEL_FOLDER": str(tmp_path)}
     rows, labels = payments(160)
     answers, stops = [], time.monotonic() + 60.0
 
@@ -217,14 +211,10 @@ def test_killed_under_load(tmp_path):
         command = [sys.executable, "-c", KILLED, str(port)]
         return subprocess.Popen(command, env=environment)
 
-    def ask(path, body=None):
+    def ask(*request_of):
         while time.monotonic() < stops:
             with suppress(OSError, HTTPException):
-                data = None if body is None else dumped(body)
-                headers = {"Content-Type": "application/json"}
-                request = Request(f"http://127.0.0.1:{port}/{path}", data, headers)
-                with urlopen(request, timeout=10) as answer:
-                    return json.load(answer)
+                return request(f"http://127.0.0.1:{port}/", *request_of, timeout=10)[1]
             time.sleep(0.02)
         raise AssertionError("The service does not answer.")
 
@@ -282,12 +272,8 @@ def test_metrics(service):
     """In the text format of Prometheus."""
     parser = pytest.importorskip("prometheus_client.parser")
     rows, labels = payments(20)
-    for counted in (
-        service.metrics.rows,
-        service.metrics.requests,
-        service.metrics.seconds,
-    ):
-        counted.clear()
+    for name in "rows", "requests", "seconds":
+        getattr(service.metrics, name).clear()
     with running(service) as send:
         send("payments", {str(k): row for k, row in enumerate(rows)})
         send("labels", {str(k): label for k, label in enumerate(labels[:18])})
@@ -299,17 +285,22 @@ def test_metrics(service):
         for family in parser.text_string_to_metric_families(text)
         for sample in family.samples
     }
-    assert found["payments_rows_total", "predicted"] == 20
-    assert found["payments_rows_total", "labelled"] == 18
-    assert found["payments_requests_total", "/payments/{key}/label", "404"] == 1
-    assert found["payments_request_seconds_count", "/labels"] == 1
-    assert found["payments_learned",] == 20
-    assert found["payments_waiting",] == 2
-    assert found["payments_loss_count",] == 18
-    assert found["payments_loss_sum",] > 0.0
-    assert found["payments_alarms",] == found["payments_failing",] == 0
     share = held.model.input_report_["shop"]["unseen_lately"]
-    assert found["payments_input_share", "shop", "unseen"] == share > 0
+    for key, value in {
+        ("rows_total", "predicted"): 20,
+        ("rows_total", "labelled"): 18,
+        ("requests_total", "/payments/{key}/label", "404"): 1,
+        ("request_seconds_count", "/labels"): 1,
+        ("learned",): 20,
+        ("waiting",): 2,
+        ("loss_count",): 18,
+        ("alarms",): 0,
+        ("failing",): 0,
+        ("input_share", "shop", "unseen"): share,
+    }.items():
+        assert found[f"payments_{key[0]}", *key[1:]] == value, key
+    assert found["payments_loss_sum",] > 0.0
+    assert share > 0.0
 
 
 def test_where_nothing_can_be_written(service, tmp_path, monkeypatch):
@@ -441,14 +432,12 @@ assert not missing
 def test_a_request_compiles_nothing(tmp_path):
     """Nor does a later start, such as one in a container."""
     pytest.importorskip("numba", reason="numba is not installed")
-    cache = tmp_path / "cache"
-    path = os.pathsep.join([str(FOLDER), *filter(None, sys.path)])
-    environment = {"PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache), "NUMBA_OPT": "0"}
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
     for option in "empty", "read-only":
         done = subprocess.run(
             [sys.executable, "-W", "error::RuntimeWarning", "-c", REQUESTS, option],
             cwd=tmp_path,
-            env=os.environ | environment,
+            env=os.environ | PATH | cache,
             capture_output=True,
             text=True,
         )

@@ -1,6 +1,7 @@
 """Helpers for tests of scripts in `examples/`."""
 
 import numpy as np
+import pytest
 from sklearn.datasets import dump_svmlight_file
 
 from support import ROOT
@@ -33,6 +34,21 @@ def write_data_sets(folder, n_amounts, n_three, n_wide=60):
     X[:, -1] = random.normal(size=n_wide)
     dump_svmlight_file(X, np.sign(X[:, -1]), str(folder / "wide.svm"))
     return folder
+
+
+def frames(n=120):
+    """Two tables by the names of their files: people, and texts of two kinds."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    random = np.random.default_rng(0)
+    ages = random.integers(20, 70, n)
+    cities = random.choice(["Oslo", "Rome", "NA"], n)
+    adult = pandas.DataFrame({"age": ages, "city": cities, "gain": ages * 1e3})
+    adult.loc[::7, "gain"] = np.nan
+    adult["target"] = np.where(ages + 9 * (cities == "Oslo") > 50, ">50K", "<=50K")
+    is_spam = random.random(n) < 0.4
+    texts = np.where(is_spam, "win a free prize", "see you at home tonight")
+    sms = pandas.DataFrame({"text": texts, "target": np.where(is_spam, "spam", "ham")})
+    return {"adult_raw.csv.gz": adult, "sms_spam.csv": sms}
 
 
 def read_data_sets(example, folder):
