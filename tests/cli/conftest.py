@@ -1,10 +1,13 @@
 """Fixtures of the command line."""
 
+import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
+import sklearn_scinol
 from sklearn_scinol.cli import main
 
 
@@ -19,10 +22,11 @@ def in_folder(tmp_path, monkeypatch, request):
 
 @pytest.fixture
 def run(capsys):
-    """Run a command; its status, stdout and stderr."""
+    """Run a command, some of whose words are in one text; status, stdout, stderr."""
 
     def run(*argv):
-        return main(list(map(str, argv))), *capsys.readouterr()
+        words = [word for part in argv for word in str(part).split(" ")]
+        return main(words), *capsys.readouterr()
 
     return run
 
@@ -33,6 +37,17 @@ def interruptions():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def environment():
+    """The environment of processes, which learn few rows."""
+    package = Path(sklearn_scinol.__file__).parents[1]
+    return os.environ | {
+        "PYTHONPATH": str(package),
+        "PYTHONIOENCODING": "utf-8",
+        "NUMBA_DISABLE_JIT": "1",
+    }
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import json
 import re
-import shlex
 from pathlib import Path
+from shlex import split
 
 import pytest
 
@@ -11,7 +11,7 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("skops", reason="skops is not installed")
 
-SMALL = "--estimator", "scinol", "--n-hashed", "64", "-q"
+NEW = "--target y --estimator scinol --n-hashed 64 -q"
 
 #: Options that a message may advise.
 OPTION = re.compile(r"--[a-z-]+ [^ ,:]*[^ ,:.]")
@@ -63,43 +63,35 @@ def test_wrong_value_for_a_model(run, works, kind, ending):
     learned, mixed = f"learned{ending}", f"mixed{ending}"
     write(learned, rows_of(kind))
     write_mixed(mixed, kind)
-    new = "--target", "y", *SMALL
-    kinds = "--kind", f"x={kind}"
-    argv = "learn", learned, *new, *kinds, "--model", "m.skops"
-    works(*argv)
+    works(f"learn {learned} {NEW} --kind x={kind} --model m.skops")
     wrong, what = VALUES[kind][1:]
     for argv in (
-        ["predict", mixed, "--model", "m.skops"],
-        ["learn", mixed, "--target", "y", "--resume", "m.skops"],
-        ["learn", mixed, *new, *kinds],
+        f"predict {mixed} --model m.skops",
+        f"learn {mixed} --target y --resume m.skops",
+        f"learn {mixed} {NEW} --kind x={kind}",
     ):
-        status, _, err = run(*argv)
+        status, _, err = run(argv)
         assert status == 1
         assert re.match(f"Row 6 of {mixed} has '{wrong}' in column 'x'.*({what})", err)
         assert err.count("\n") == 1
         advice = OPTION.findall(err.strip())
         assert "--on-bad-row skip" in advice
         assert "--kind x=category" in advice
-        assert run(*argv, "--on-bad-row", "skip")[0] == 0
-        assert ("learn anew" in err) == (kinds[1] not in argv)
-        anew = ["learn", mixed, *new, "--model", "anew.skops"]
-        for each in advice:
-            if each != "--on-bad-row skip":
-                anew += shlex.split(each)
-        works(*anew)
-        works("predict", mixed, "--model", "anew.skops")
+        assert run(argv, "--on-bad-row skip")[0] == 0
+        assert ("learn anew" in err) == ("--kind" not in argv)
+        others = [part for each in advice if "skip" not in each for part in split(each)]
+        works(f"learn {mixed} {NEW} --model anew.skops", *others)
+        works(f"predict {mixed} --model anew.skops")
 
 
 def test_wrong_value_for_a_new_model(run, works):
     write_mixed("mixed.csv", "number")
-    argv = "learn", "mixed.csv", "--target", "y", *SMALL, "--column-type", "x=float64"
-    status, _, err = run(*argv)
+    argv = f"learn mixed.csv {NEW}"
+    status, _, err = run(argv, "--column-type x=float64")
     assert status == 1
-    (skip,) = (each for each in OPTION.findall(err.strip()) if "skip" in each)
-    works(*argv, *shlex.split(skip))
-    argv = argv[:-2]
-    (other,) = (each for each in OPTION.findall(err.strip()) if "skip" not in each)
-    works(*argv, *shlex.split(other))
+    other, skip = sorted(OPTION.findall(err.strip()), key=lambda each: "skip" in each)
+    works(argv, "--column-type x=float64", *split(skip))
+    works(argv, *split(other))
 
 
 # Columns that are missing, or new.
@@ -108,8 +100,7 @@ def test_wrong_value_for_a_new_model(run, works):
 @pytest.fixture
 def learned(works):
     write("learned.csv", rows_of("number"))
-    argv = "learn", "learned.csv", "--target", "y", *SMALL, "--model", "m.skops"
-    works(*argv)
+    works(f"learn learned.csv {NEW} --model m.skops")
 
 
 def without(name, rows):
@@ -117,8 +108,8 @@ def without(name, rows):
 
 
 COMMANDS = {
-    "predict": ["predict", "--model", "m.skops"],
-    "resume": ["learn", "--target", "y", "--resume", "m.skops"],
+    "predict": "predict --model m.skops",
+    "resume": "learn --target y --resume m.skops",
 }
 
 
@@ -133,8 +124,7 @@ def test_columns_that_are_missing_or_new(run, works, command, ending):
     ):
         file = f"{change}{ending}"
         write(file, part)
-        argv = *COMMANDS[command], file
-        status, _, err = run(*argv)
+        status, _, err = run(COMMANDS[command], file)
         if (change, ending) == ("missing", ".jsonl"):  # objects need not have all
             assert (status, err) == (0, "")
             continue
@@ -142,18 +132,17 @@ def test_columns_that_are_missing_or_new(run, works, command, ending):
         assert err.count("\n") == 1
         option = f"--{change}-columns"
         assert OPTION.findall(err.strip()) == [f"{option} ignore"]
-        works(*argv, option, "ignore")
+        works(COMMANDS[command], file, option, "ignore")
 
 
 @pytest.mark.usefixtures("learned")
-def test_a_missing_column_is_predicted_as_missing_values(run):
+def test_a_missing_column_is_predicted_as_missing_values(run, fails):
     rows = rows_of("number")
     write("missing.csv", without("x", rows))
     write("empty.csv", [row | {"x": ""} for row in rows])
-    argv = "predict", "--model", "m.skops", "--missing-columns", "ignore", "--proba"
-    assert run(*argv, "missing.csv") == run(*argv, "empty.csv")
-    status, _, err = run(*argv, "missing.csv", "--keep", "x")
-    assert (status, err) == (1, "missing.csv has no column 'x' to keep.\n")
+    argv = "predict --model m.skops --missing-columns ignore --proba"
+    assert run(argv, "missing.csv") == run(argv, "empty.csv")
+    fails(argv, "missing.csv --keep x", words="missing.csv has no column 'x' to keep")
 
 
 @pytest.mark.parametrize("ending", ENDINGS[::2])
@@ -162,35 +151,30 @@ def test_later_files_that_differ(fails, works, ending):
     rows = rows_of("number")
     write(f"a{ending}", rows)
     write(f"b{ending}", [row | {"z": 1} for row in without("x", rows)])
-    argv = "learn", f"a{ending}", f"b{ending}", "--target", "y", *SMALL
-    options = "--missing-columns", "ignore", "--new-columns", "ignore"
-    words = "it does not have 'x' and also has 'z'"
-    fails(*argv, words=".*".join([words, *map(" ".join, (options[:2], options[2:]))]))
-    out = works(*argv, *options, "--model", "m.skops")
+    argv = f"learn a{ending} b{ending} {NEW}"
+    options = "--missing-columns ignore", "--new-columns ignore"
+    fails(argv, words=".*".join(["does not have 'x' and also has 'z'", *options]))
+    out = works(argv, *options, "--model m.skops")
     assert re.search("^rows +24$", out, re.M)
-    out = works("predict", f"b{ending}", "--model", "m.skops")
+    out = works(f"predict b{ending} --model m.skops")
     assert len(out.splitlines()) == 13
-    works(*argv, "--columns", "id")
+    works(argv, "--columns id")
 
 
-def test_dropped_and_chosen_columns_are_known(works):
+@pytest.mark.parametrize("options", ["--kind id=drop", "--columns x", "--key x"])
+def test_dropped_and_chosen_columns_are_known(works, options):
     write("a.csv", rows_of("number"))
-    for options in ("--kind", "id=drop"), ("--columns", "x"), ("--key", "x"):
-        argv = "learn", "a.csv", "--target", "y", *SMALL, "--model", "m.skops"
-        works(*argv, *options)
-        for argv in COMMANDS.values():
-            works(*argv, "a.csv")
-        again = *COMMANDS["resume"], "a.csv", "--model", "m.skops"
-        works(*again)
-        works(*COMMANDS["predict"], "a.csv")
+    works(f"learn a.csv {NEW} --model m.skops {options}")
+    for argv in COMMANDS.values():
+        works(argv, "a.csv")
+    works(COMMANDS["resume"], "a.csv --model m.skops")
+    works(COMMANDS["predict"], "a.csv")
 
 
 @pytest.mark.usefixtures("learned")
 def test_labels_that_a_model_does_not_take(fails, works):
-    argv = "learn", "learned.csv", "--target", "y", *SMALL, "--classes", "a,b"
-    works(*argv, "--model", "m.skops")
+    works(f"learn learned.csv {NEW} --classes a,b --model m.skops")
     rows = rows_of("number")
     rows[3]["y"] = "c"
     write("other.csv", rows)
-    argv = "learn", "other.csv", "--target", "y", "--resume", "m.skops"
-    fails(*argv, words="or learn anew with --classes")
+    fails(COMMANDS["resume"], "other.csv", words="or learn anew with --classes")

@@ -6,20 +6,40 @@ import json
 import lzma
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 pq = pytest.importorskip("pyarrow.parquet")
 
 
+N_ROWS = 240
+
+
+def table(start=0, stop=N_ROWS):
+    """Numbers, categories and gaps, a class, an amount, a weight, times of both."""
+    random, rows = np.random.default_rng(0), np.arange(N_ROWS)
+    length = random.normal(50, 10, N_ROWS).round(3)
+    city = random.choice(["oslo", "rome", ""], N_ROWS)
+    when = np.datetime64("2026-01-05T08:00", "us") + rows * np.timedelta64(8, "h")
+    columns = {
+        "length": pa.array(length, mask=rows == 7),
+        "city": city,
+        "zip": [f"{k:05d}" for k in random.integers(5, size=N_ROWS)],
+        "y": np.where(length + 20 * (city == "oslo") > 55, "yes", "no"),
+        "amount": (length / 10 + random.normal(size=N_ROWS)).round(3),
+        "w": rows % 3,
+        "when": when,
+        "known": pa.array(when + np.timedelta64(30, "h"), mask=rows % 50 == 49),
+    }
+    return pa.table(columns).slice(start, stop - start)
+
+
 def write_csv(file, table, delimiter=","):
     lines = [delimiter.join(table.column_names)]
     for row in table.to_pylist():
-        lines.append(
-            delimiter.join(
-                "" if value is None else str(value) for value in row.values()
-            )
-        )
+        cells = ("" if value is None else str(value) for value in row.values())
+        lines.append(delimiter.join(cells))
     return write_text(file, "\n".join(lines) + "\n")
 
 
