@@ -7,7 +7,7 @@ import re
 import tomllib
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
-from itertools import accumulate, groupby
+from itertools import dropwhile
 from pathlib import Path
 
 import pytest
@@ -59,142 +59,44 @@ def printed(name):
     return lines
 
 
-@cache
-def for_prose(name):
-    """Numbers that a script printed, and those derived from them, for use in a text.
-
-    Of long tables these are only the lines after them.
-    """
-    lines = printed(name)
-    if lines and name in SUMMARY:
-        first = next(
-            k for k, line in enumerate(lines) if line.startswith(SUMMARY[name])
-        )
-        lines = lines[first:]
-    return values(lines) | derived(name)
+#: Where what texts quote begins, after long tables.
+SUMMARY = {"experts": "What experts (-) earn", "fit": "median"}
 
 
 @cache
-def for_row(name, label):
-    """The same, for a row of a table: from lines that have its label, if there are any.
-
-    A label that stands at the head of several lines is that of them all, and that of a
-    line is also that of the indented ones below it.
-    """
-    lines = []
-    for full, group in groupby(printed(name), bool):
-        paragraph = [*group] if full else []
-        heads = accumulate(
-            paragraph, lambda head, line: head if line[0] == " " else line
-        )
-        lines += [
-            line
-            for line, head in zip(paragraph, heads, strict=True)
-            if any(has(text, label) for text in (paragraph[0], head, line))
-        ]
-    return values(lines) | derived(name) if lines else set()
-
-
-def has(line, label):
-    return re.search(
-        rf"(?<!\w){re.escape(label)}(?!\w)", line.lower().replace("_", " ")
-    )
-
-
-def values(lines):
-    return {value for line in lines for _, value, _ in numbers(line)}
-
-
-# What is derived from it.
-
-SUMMARY = {
-    "experts": "What experts (-) earn",
-    "fit": "median",
-    "throughput": "first compiled fit",
-}
-
-
-@cache
-def derived(name):
-    return {*DERIVED[name]()} if printed(name) and name in DERIVED else set()
+def known(name, in_table):
+    """Numbers that a script printed, and those derived from them."""
+    lines, first = printed(name), SUMMARY.get(name)
+    if first and not in_table:
+        lines = [*dropwhile(lambda line: not line.startswith(first), lines)]
+    found = {value for line in lines for _, value, _ in numbers(line)}
+    return found | {*map(float, DERIVED.get(name, list)())}
 
 
 def column(name, pattern, at):
-    """The word at some place of the lines that match a pattern, as a number."""
-    found = [line for line in printed(name) if re.match(pattern, line)]
-    return [float(line.split()[at].replace(",", "")) for line in found]
+    """The word at some place of the line that matches a pattern, as a number."""
+    (found,) = (line for line in printed(name) if re.match(pattern, line))
+    return float(found.split()[at].replace(",", ""))
 
 
-def from_throughput():
-    """Sizes of the cases; smallest and largest ratios of several of them.
-
-    Times of rows with 20 features. And how many features and covariances the learner
-    of second order takes at most.
-    """
-    yield MAX_COVARIANCES / 1e6
-    yield from column("throughput", "dense, d = (20|54|128) *OnlineNewton", -2)
-    yield (math.isqrt(8 * MAX_COVARIANCES + 1) - 1) // 2 - 1  # the intercept
-    yield from values([line[:25] for line in printed("throughput")])
-    for learner in "ScInOL,", "OnlineNewton ", "Hedge ":
-        yield from column("throughput", f"dense, d = 20 *{learner}", -5)
-    for cases, learner in [
-        ("dense, d = (5|20|54|128|784) ", "ScInOL, centred"),
-        ("CSR.* ", "ScInOL "),
-        ("dense, d = (5|20|54|100|128) ", "Hedge "),
-        ("dense, d = (5|20|54|100|128|784) ", "Hedge, linear"),
-        ("dense, d = 10,000 ", "Hedge"),
-        ("CSR.* ", "Hedge "),
-        ("CSR.* ", "Hedge, 2 jobs"),
-    ]:
-        for at in -2, -1:
-            ratios = column("throughput", f"{cases} *{learner}", at)
-            yield from (min(ratios), max(ratios))
-
-
-def from_implicit():
-    """Rows of the target that drifts."""
-    yield 2_000
-
-
-def from_second_order():
-    """Of how many data sets, how many not used to choose the prior, how many below 1.
-
-    And the rows and features that the time is measured with.
-    """
-    ratios = column("second_order", r"\w+( +\d+\.\d{3}){6}$", 3)
-    yield from (len(ratios), len(ratios) - 11, sum(ratio < 1 for ratio in ratios))
-    yield from (300_000, 20)
-
-
-def from_fit():
-    """Maximum number of rows of a data set."""
-    yield 5_000
-
-
-def from_adahedge():
-    """How many rates each of the two kinds of gradient descent has, beside ScInOL2."""
-    yield (column("adahedge", "ScInOL2 is the best of", 5)[0] - 1) / 2
-
-
-def from_dfeg():
+def of_dfeg():
     """How many times the loss of always predicting 0 the worst rate has."""
-    for data in "cal_housing", "cpusmall":
-        yield (column("dfeg", f"{data} ", 5)[0] / column("dfeg", f"{data} ", 1)[0])
+    for data in "cal_housing ", "cpusmall ":
+        yield column("dfeg", data, 5) / column("dfeg", data, 1)
 
 
-def from_drift():
-    """Rows of Elec2, which the benchmark of river learns as well."""
-    yield from column("river_benchmark", "Elec2: ", 1)
-
-
+#: By script: sizes that are not printed, or that follow from what is.
 DERIVED = {
-    "adahedge": from_adahedge,
-    "dfeg": from_dfeg,
-    "drift": from_drift,
-    "implicit_updates": from_implicit,
-    "second_order": from_second_order,
-    "throughput": from_throughput,
-    "fit": from_fit,
+    "dfeg": of_dfeg,
+    "drift": lambda: [column("river_benchmark", "Elec2: ", 1)],
+    "fit": lambda: [5_000],
+    "implicit_updates": lambda: [2_000],
+    "second_order": lambda: [300_000, 20],
+    # Covariances at most, in millions, and features without the intercept.
+    "throughput": lambda: [
+        MAX_COVARIANCES / 1e6,
+        (math.isqrt(8 * MAX_COVARIANCES + 1) - 1) // 2 - 1,
+    ],
 }
 
 
@@ -258,35 +160,23 @@ def prose(page):
 
 
 def quoted(page):
-    """Numbers that a page quotes from scripts, what they may be, and the scripts."""
+    """Numbers that a page quotes, the scripts, and whether they are in a table."""
     text = prose(page)
     text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     for part, scripts in blocks(MADE.sub("", text)):
-        label = ""
         for line in part.splitlines()[2:] if part.startswith("|") else [part]:
             of_line = named(line) or scripts
-            if not of_line or not all(map(printed, of_line)):
-                continue
-            known = [for_prose(name) for name in of_line]
-            if part.startswith("|"):
-                first = NOT_QUOTED.sub(" ", line.split("|")[1]).strip(" *").lower()
-                label = first or label
-                known = [
-                    for_row(name, label)
-                    or for_row(name, label.split(",")[0])
-                    or for_prose(name)
-                    for name in of_line
-                ]
-            for number in numbers(NOT_QUOTED.sub(" ", line)):
-                yield number, known, of_line
+            if of_line and all(map(printed, of_line)):
+                for number in numbers(NOT_QUOTED.sub(" ", line)):
+                    yield number, of_line, part.startswith("|")
 
 
 def stale(page):
     """Numbers of a page that no script named beside them has printed."""
     return [
         f"{text} of {', '.join(sorted(scripts))}"
-        for (text, value, half), known, scripts in quoted(page)
-        if not any(fits(text, value, half, each) for each in known)
+        for (text, value, half), scripts, in_table in quoted(page)
+        if not any(fits(text, value, half, known(name, in_table)) for name in scripts)
     ]
 
 

@@ -4,6 +4,7 @@ import ast
 import re
 import sys
 import tomllib
+from functools import partial
 from importlib import import_module
 from itertools import chain
 
@@ -29,13 +30,10 @@ CALLS = {
     ("`read_table`", "pyarrow"): lambda: read_table(None),
     ("`fit_dask`", "dask"): of_module("dask", "fit_dask", None, None),
     ("`predict_dask`", "dask"): of_module("dask", "predict_dask", None, None),
-    **{
-        (f"{display.__name__}.from_estimator", "matplotlib"): lambda display=display: (
-            display.from_estimator(None, None)
-        )
-        for display in (ProgressiveValidationDisplay, RegretCurveDisplay)
-    },
 }
+for display in ProgressiveValidationDisplay, RegretCurveDisplay:
+    caller = f"{display.__name__}.from_estimator"
+    CALLS[caller, "matplotlib"] = partial(display.from_estimator, None, None)
 
 
 @pytest.mark.parametrize(("caller", "package"), CALLS)

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import partial
 
 import pytest
 import yaml
@@ -16,12 +17,10 @@ from sklearn_scinol import __version__
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
-def say(*arguments):
-    """Status and stdout of the script of releases."""
-    script = ROOT / ".ci" / "release.py"
-    process = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True
-    )
+def run(script, *arguments):
+    """Status, stdout and stderr of a script of continuous integration."""
+    command = [sys.executable, ROOT / ".ci" / script, *arguments]
+    process = subprocess.run(command, capture_output=True, text=True)
     return process.returncode, process.stdout, process.stderr
 
 
@@ -32,25 +31,23 @@ LAST = re.search(r"(?m)^## \[(\d.*?)\]", CHANGELOG)[1]
 
 def test_versions_agree():
     """Of package, changelog, citation, recipe and saved models."""
-    _, out, err = say("check", f"v{LAST}")
-    later = ["[project.urls]"]
-    if __version__ != LAST:
-        later.append(f"_version.py has {__version__}")
-    said = [
-        line for line in out.splitlines() if not any(word in line for word in later)
-    ]
-    assert (said, err) == ([], "")
+    _, out, err = run("release.py", "check", f"v{LAST}")
+    later = ["[project.urls]"] + [f"_version.py has {__version__}"] * (
+        __version__ != LAST
+    )
+    assert err == ""
+    assert all(any(words in line for words in later) for line in out.splitlines())
     assert parse_version(__version__) >= parse_version(LAST)
 
 
 @pytest.mark.parametrize("candidate", ["", "rc1"])
 def test_notes(candidate):
     """They are one section of the changelog."""
-    status, notes, _ = say("notes", f"v{LAST}{candidate}")
+    status, notes, _ = run("release.py", "notes", f"v{LAST}{candidate}")
     assert status == 0
     assert notes.strip() in CHANGELOG
     assert not re.search(r"^## ", notes, re.MULTILINE)
-    assert say("notes", "v99.0.0")[0] == 1
+    assert run("release.py", "notes", "v99.0.0")[0] == 1
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
@@ -105,24 +102,13 @@ def test_recipe():
     assert recipe["build"]["python"]["entry_points"] == [" = ".join(script)]
 
 
-def put(site, version, built):
-    """Status and stderr of the script that publishes documentation."""
-    script = ROOT / ".ci" / "site.py"
-    process = subprocess.run(
-        [sys.executable, script, site, version, built, "/sklearn-scinol"],
-        capture_output=True,
-        text=True,
-    )
-    return process.returncode, process.stderr
-
-
 def test_versions_of_the_documentation(tmp_path):
     """They lie side by side, and the last release is the stable one."""
-    site, built = tmp_path / "site", tmp_path / "built"
+    site, built, put = tmp_path / "site", tmp_path / "built", partial(run, "site.py")
     (built / ".doctrees").mkdir(parents=True)
     for version in ("dev", "0.9", "0.10", "0.9", "dev"):
         (built / "index.html").write_text(version)
-        assert put(site, version, built) == (0, "")
+        assert put(site, version, built, "/sklearn-scinol") == (0, "", "")
         if version == "dev" and not (site / "stable").exists():
             assert "url=./dev/" in (site / "index.html").read_text()
     found = json.loads((site / "versions.json").read_text())
@@ -133,6 +119,6 @@ def test_versions_of_the_documentation(tmp_path):
     assert "url=./stable/" in (site / "index.html").read_text()
     assert (site / ".nojekyll").exists()
     assert not (site / "dev" / ".doctrees").exists()
-    status, said = put(site, "v0.2.0", built)
+    status, _, said = put(site, "v0.2.0", built, "/sklearn-scinol")
     assert status == 1
     assert "neither dev nor a version" in said

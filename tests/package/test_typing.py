@@ -4,14 +4,12 @@ import inspect
 import re
 import subprocess
 import sys
-import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from sklearn.utils._param_validation import StrOptions
-from support import ROOT
 from support.public_api import public_objects
 
 import sklearn_scinol
@@ -77,17 +75,13 @@ def lacking(function):
     return [name for name, found in annotations.items() if found is signature.empty]
 
 
-@pytest.mark.parametrize("cls", CLASSES, ids=name_of)
-def test_methods_say_their_types(cls):
-    functions = {*functions_of(cls)}
-    assert functions
+def test_functions_and_methods_say_their_types():
+    functions = {*map(inspect.unwrap, filter(inspect.isfunction, PUBLIC))}
+    for cls in CLASSES:
+        methods = {*functions_of(cls)}
+        assert methods, cls
+        functions |= methods
     assert not {f.__qualname__: lacking(f) for f in functions if lacking(f)}
-
-
-def test_functions_say_their_types():
-    functions = [*map(inspect.unwrap, filter(inspect.isfunction, PUBLIC))]
-    assert functions
-    assert not {f.__name__: lacking(f) for f in functions if lacking(f)}
 
 
 def test_signatures_are_readable():
@@ -145,31 +139,24 @@ ScInOLRegressor(loss="hinge")
 model.partial_fit(X, y, class_weight=[0, 1])
 """
 MYPY_SAYS = [
-    'Revealed type is "sklearn_scinol.estimators.scinol.ScInOLClassifier"',
-    'Revealed type is "numpy.ndarray[',
-    'Revealed type is "numpy.ndarray[',
-    'Revealed type is "float"',
-    'Revealed type is "sklearn_scinol.estimators.row_by_row.RowByRow"',
-    'Revealed type is "tuple[numpy.ndarray[',
-    'Revealed type is "sklearn_scinol.pipeline.OnlinePipeline"',
-    'Unexpected keyword argument "los" for "ScInOLRegressor"',
-    'Argument "loss" to "ScInOLRegressor" has incompatible type',
-    'Unexpected keyword argument "class_weight" for "partial_fit"',
+    *("estimators.scinol.ScInOLClassifier", r"numpy.ndarray\[", r"numpy.ndarray\["),
+    *("float", "estimators.row_by_row.RowByRow", r"tuple\[numpy.ndarray\["),
+    *("pipeline.OnlinePipeline", 'argument "los" for', 'Argument "loss" to'),
+    'argument "class_weight" for "partial_fit"',
 ]
 
 
 @pytest.mark.thorough
 @pytest.mark.skipif(find_spec("mypy") is None, reason="mypy is not installed")
 def test_mypy_understands_what_users_write(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "mypy",
-        "--config-file=",
+    command = [sys.executable, "-m", "mypy", "--config-file=", "--hide-error-codes"]
+    command += [
         "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path),
+        "-c",
+        USER_CODE,
     ]
-    command += ["--follow-imports=silent", "--hide-error-codes"]
-    command += ["--cache-dir", str(tmp_path), "-c", USER_CODE]
     process = subprocess.run(
         command, capture_output=True, text=True, cwd=PACKAGE.parent
     )
@@ -177,10 +164,8 @@ def test_mypy_understands_what_users_write(tmp_path):
     said = [line for line in lines if " defined in " not in line]
     assert len(said) == len(MYPY_SAYS), process.stdout + process.stderr
     for line, expected in zip(said, MYPY_SAYS, strict=True):
-        assert line.startswith(expected)
+        assert re.search(expected, line)
 
 
 def test_types_are_marked_as_such():
     assert (PACKAGE / "py.typed").is_file()
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert "Typing :: Typed" in project["project"]["classifiers"]
