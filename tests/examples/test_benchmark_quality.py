@@ -206,31 +206,6 @@ def test_data_sets(quality, folder):
     np.testing.assert_array_equal(few.X, X[order[:20]])
 
 
-#: Files by name: what they hold, and what is said of them.
-UNUSABLE = {
-    "archive.csv.gz": ("no archive", "cannot be read as CSV"),
-    "arrays.npz": ({"a": np.ones(3)}, "has no arrays X and y"),
-    "column.csv": ("a,b\n1,2\n", "no column 'target'"),
-    "gaps.csv": ("a,target\n1,x\n2,\n", "has rows without a target."),
-    "infinite.svm": ("1 1:inf\n2 1:2\n", "has numbers that are not finite."),
-    "same.svm": ("1 1:1\n1 1:2\n", "its target is the same in all rows."),
-}
-
-
-def test_unusable_files(call, tmp_path):
-    for name, (content, _) in UNUSABLE.items():
-        if isinstance(content, dict):
-            np.savez(tmp_path / name, **content)
-        else:
-            (tmp_path / name).write_text(content)
-    status, out, err = call("--data-dir", tmp_path)
-    assert (status, err) == (2, "No data set is left.\n")
-    lines = out.splitlines()[2:]
-    for line, (name, (_, words)) in zip(lines, UNUSABLE.items(), strict=True):
-        assert line.startswith(f"Skipped {name.partition('.')[0]}: ")
-        assert words in line
-
-
 # The guard of the times beside SGD's.
 
 

@@ -174,21 +174,6 @@ def test_wrong_input(name, options, said, script, folder, tmp_path, capsys):
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "command",
-    [
-        *("adahedge --data a.csv", "comparison_with_sgd --target y", "hedge --draw 0"),
-        *("no_tuning --rates -1", "no_tuning --separator ab", "quality --n-jobs 0"),
-    ],
-)
-def test_wrong_options(command, script, capsys):
-    name, *options = command.split()
-    with pytest.raises(SystemExit) as exit:
-        script(name).main(options)
-    assert exit.value.code == 2
-    assert "error:" in capsys.readouterr().err
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_files_larger_than_memory(kind, script, run, tmp_path):

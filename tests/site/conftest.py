@@ -19,14 +19,8 @@ import pytest
 from support import ROOT
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-OPTIONS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+OPTIONS += ["--disable-component-update", "--disable-sync", "--no-first-run"]
 HEIGHT = 900
 
 
@@ -68,11 +62,7 @@ def browser(site):
 
 @pytest.fixture
 def open_page(site, server, browser):
-    """Open a page: `open_page("api.html", width=390, dark=True)`.
-
-    Returns Playwright's `Page`. With `from_file=True` the page is opened from the
-    folder, without a server. Further arguments are options of Playwright's
-    `Browser.new_page`, such as `reduced_motion="reduce"`.
+    """Open a page from the server or a file, with options of `Browser.new_page`.
 
     The test fails if a page logs an error, asks for what is not there or for anything
     outside of the site.
@@ -88,22 +78,15 @@ def open_page(site, server, browser):
         )
         pages.append(page)
 
-        def check_request(request):
-            if not request.url.startswith((base, "data:", "blob:")):
-                errors.append(f"{path} asks for {request.url}")
+        def check(is_good, message):
+            if not is_good:
+                errors.append(f"{path}: {message}")
 
-        def check_response(response):
-            if response.status >= 400:
-                errors.append(f"{path}: {response.status} {response.url}")
-
-        def check_message(message):
-            if message.type == "error":
-                errors.append(f"{path}: {message.text}")
-
-        page.on("request", check_request)
-        page.on("response", check_response)
-        page.on("console", check_message)
-        page.on("pageerror", lambda error: errors.append(f"{path}: {error}"))
+        inside = (base, "data:", "blob:")
+        page.on("request", lambda each: check(each.url.startswith(inside), each.url))
+        page.on("response", lambda each: check(each.status < 400, each.url))
+        page.on("console", lambda each: check(each.type != "error", each.text))
+        page.on("pageerror", lambda error: check(False, error))
         page.goto(f"{base}{path}")
         return page
 
@@ -115,11 +98,7 @@ def open_page(site, server, browser):
 
 @pytest.fixture(scope="module")
 def violations(site):
-    """Check a page with axe: `assert not violations(page)`.
-
-    Returns a list of elements, each with the rule that it breaks: of WCAG 2.2 at the
-    levels A and AA, or of axe's best practices.
-    """
+    """Elements of a page that break rules of WCAG 2.2, or axe's best practices."""
     from axe_playwright_python.base import AXE_FILE_PATH
 
     script = Path(AXE_FILE_PATH).read_text("utf-8")
