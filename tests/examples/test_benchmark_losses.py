@@ -10,14 +10,13 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import cohen_kappa_score, log_loss
-from sklearn.model_selection import cross_val_score, train_test_split
+from sklearn.model_selection import cross_val_score
 from support.scripts import read_data_sets, row_losses, write_data_sets
 from support.tables import table
 
 from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
-    MondrianForestClassifier,
     OnlineConformalClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
@@ -129,23 +128,6 @@ def test_experts(script, run, folder):
 
 
 @pytest.mark.thorough
-def test_fit(script, run):
-    options = {"one epoch": {"max_iter": 1, "tol": None}}
-    module = script("fit", N_FOLDS=2, OPTIONS=options)
-    out = run(module, "--only", "e", "--max-rows", 150, "--n-jobs", 1)
-    _, *rows, median, mean, largest = out.splitlines()
-    ratios = np.array([[*map(float, row[28:].split()[1:])] for row in rows])
-    assert len(ratios) >= 2
-    assert ((ratios > 0.2) & (ratios < 4.0)).all()
-    for line, expected in (
-        (median, np.median(ratios, axis=0)),
-        (mean, np.exp(np.log(ratios).mean(axis=0))),
-        (largest, ratios.max(axis=0)),
-    ):
-        assert_allclose([*map(float, line[36:].split())], expected, atol=1e-3)
-
-
-@pytest.mark.thorough
 def test_fit_in_place_of_sgd(script, run, folder):
     module = script("fit", N_FOLDS=2)
     out = run(module, "--sgd", "--data-dir", folder, "--n-jobs", 1)
@@ -159,23 +141,6 @@ def test_fit_in_place_of_sgd(script, run, folder):
         above, below = int(r2[k] > r2[0]), int(error < 1)
         said = f"{name}, fit: R² above SGD's on {above}, error below on {below} of 1"
         assert said in out
-
-
-@pytest.mark.thorough
-def test_forests(script, run, tmp_path):
-    pytest.importorskip("river", reason="river is not installed")
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(60, 3)), rng.integers(2, size=60)
-    module = script("forests", mails=lambda: (X, y), streams=lambda *_: [])
-    folder = write(tmp_path, "pendigits", X, np.array(["a", "b"])[y])
-    out = run(module, "--data-dir", folder, "--seeds", 3)
-    (accuracy,) = re.findall(r"^mails +60 +3 .* ([\d.]+) ±", out, re.M)
-    shares = []
-    for seed in range(3):
-        model = MondrianForestClassifier(random_state=seed)
-        said = model.partial_fit_predict(X, y, classes=[0, 1])
-        shares.append((said == y).mean())
-    assert float(accuracy) == pytest.approx(np.mean(shares), abs=1e-4)
 
 
 #: Scripts, the stream of a folder that they learn in its order, options, and where
@@ -356,16 +321,6 @@ def test_which(script, run, tmp_path):
     assert summary.split()[:4] == ["narrow", "100", "1", ratio]
 
 
-@pytest.mark.thorough
-def test_outliers(script, run):
-    data_sets = {"wine": script("outliers").DATA_SETS["wine"]}
-    _, _, *rows = run(script("outliers", DATA_SETS=data_sets)).splitlines()
-    for row in rows:
-        damage, clipped, cost = map(float, row.strip("|").split("|")[2:])
-        assert damage > clipped + 0.1
-        assert cost < 1.1
-
-
 def test_tightness(script, run, folder):
     """A line for each bound, with the quotient; one that is passed is counted."""
     algorithms = "scinol1", "scinol2"
@@ -393,31 +348,6 @@ def test_tightness(script, run, folder):
     assert out.endswith("None of the bounds were passed.\n")
     module = script("tightness", bounds=lambda _: [("coverage", 2.0, 1.0)])
     assert run(module, *options).endswith("1 of the bounds were passed.\n")
-
-
-@pytest.mark.thorough
-def test_scale_out(script, run, tmp_path, monkeypatch):
-    """One shard learns what a model alone does; ratios are to its loss."""
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    in_process = partial(distributed.LocalCluster, processes=False)
-    monkeypatch.setattr(distributed, "LocalCluster", in_process)
-    learners = {"ScInOL2": ScInOLClassifier}
-    values = {"N_PARTITIONS": 6, "SHARDS": (2, 6), "LEARNERS": learners}
-    random = np.random.default_rng(0)
-    X = random.normal(size=(120, 3))
-    y = 1 * (X[:, 0] + 0.3 * random.normal(size=120) > 0)
-    options = "--n-jobs", 1, "--output-dir", tmp_path / "figures", "--in-order", "two"
-    folder = write(tmp_path, "two", X, y)
-    out = run(script("scale_out", **values), *options, "--data-dir", folder)
-    rows = re.findall(r"^.{32} *(in order|\d+) +(\S+) +(\S+) ", out, re.M)
-    shards, *found = zip(*rows, strict=True)
-    losses, ratios = np.array(found, dtype=float)
-    assert shards == ("in order", "2", "6")
-    assert_allclose(ratios, losses / losses[0], atol=1e-3)
-    X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
-    model = ScInOLClassifier().partial_fit(X, y, classes=[0, 1])
-    loss = log_loss(y_test, model.predict_proba(X_test))
-    assert losses[0] == pytest.approx(loss, abs=6e-5)
 
 
 @pytest.mark.thorough

@@ -219,23 +219,6 @@ def throughput(script):
     return script("throughput", CASES=rows, LEARNERS=learners)
 
 
-def test_table_of_times(throughput, capsys, tmp_path):
-    file = tmp_path / "new" / "table.csv"
-    options = "--engine", "numpy", "--repeats", 1
-    status, out, err = caller(throughput, capsys, *options)("--output", file)
-    assert (status, err) == (0, "")
-    with file.open(encoding="utf-8") as lines:
-        rows = list(csv.DictReader(lines))
-    shown = [line.rsplit(maxsplit=5) for line in out.splitlines()[1:]]
-    assert [row["learner"] for row in rows] == ["one", "two"]
-    for row, (_, *numbers) in zip(rows, shown, strict=True):
-        written = [float(row[name]) for name in ("µs", "/ SGD", "/ fastest")]
-        ours, sgd, fastest, *ratios = map(float, numbers)
-        np.testing.assert_allclose(written, [ours, *ratios], rtol=0.01, atol=0.01)
-        expected = [ours / sgd, ours / fastest]
-        np.testing.assert_allclose(ratios, expected, rtol=0.01, atol=0.01)
-
-
 @pytest.mark.parametrize(
     ("ratios", "worse"),
     [

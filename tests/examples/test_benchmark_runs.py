@@ -20,6 +20,14 @@ FEW_RATES = {"RATES": 2.0 ** np.array([-8, 1, 4])}
 ALONE = {"find_spec": lambda _: None}
 ALARMS = {"MAX_ROWS": 4000, "MAX_DELAY": 800, "N_BEFORE": (200, 100)}
 
+LEARNERS = {"ScInOL2": ScInOLClassifier}
+
+
+def few_rows():
+    random = np.random.default_rng(0)
+    return random.normal(size=(60, 3)), random.integers(2, size=60)
+
+
 #: By script: values of names in it, options, and what it prints; the quick ones first.
 RUNS = {
     "regret_certificate": (
@@ -67,6 +75,16 @@ RUNS = {
         "--n-jobs 1 --max-rows 300 --output-dir {out}",
         "  mixture  ",
     ),
+    "fit": (
+        {"N_FOLDS": 2, "OPTIONS": {"one epoch": {"max_iter": 1, "tol": None}}},
+        "--only e --max-rows 150 --n-jobs 1",
+        r"median .* [01]\.\d+",
+    ),
+    "forests": (
+        {"mails": few_rows, "streams": lambda *_: []},
+        "--data-dir {data} --seeds 3",
+        r"mails +60 +3 .*±",
+    ),
     "implicit_updates": (
         {"BETAS": BETAS},
         "--jobs 1 --shuffles 2 --only wine --only diabetes --output-dir {out}",
@@ -79,6 +97,11 @@ RUNS = {
         "--features 2 3 --rows 5 --repeats 1",
         r"SGDClassifier, partial_fit.* 1\.0+\n.*\nhistory of 3",
     ),
+    "outliers": (
+        {"DATA_SETS": {"wine": few_rows}},
+        "",
+        r"wine, 60 rows \| HedgeClassifier \| \d",
+    ),
     "raw_table": (
         {},
         "--data-dir {tables} --alone --output-dir {out}",
@@ -90,6 +113,11 @@ RUNS = {
         "--rows 4000 --kills 2 --chunk-rows 500 --save-every 500",
         r"scinol +4,000.*\nThe models are equal to the last bit\.",
     ),
+    "scale_out": (
+        {"N_ROWS": 300, "N_PARTITIONS": 6, "SHARDS": (2, 6), "LEARNERS": LEARNERS},
+        "--n-jobs 1 --output-dir {out}",
+        r"ScInOL2 +in order .* ScInOL2 +6 ",
+    ),
     "second_order": (
         {"N_ROWS": 3000, "N_FEATURES": 4, "REPEATS": 1},
         "--only wine --n-jobs 1",
@@ -99,6 +127,11 @@ RUNS = {
         {},
         "--generated --output-dir {out}",
         "people +age .*\npeople +job",
+    ),
+    "throughput": (
+        {"CASES": [("few rows", ("numpy",), lambda *_: few_rows())]},
+        "--engine numpy --repeats 1",
+        r"few rows.*ScInOL",
     ),
     "tables": (
         {"COMPETITORS": {}},

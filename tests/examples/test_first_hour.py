@@ -1,4 +1,4 @@
-"""Ten tasks of a first hour: each takes what the flowchart says, and beats SGD."""
+"""Tasks of a first hour: each takes what the flowchart says, and beats SGD."""
 
 import importlib.util
 
@@ -8,7 +8,6 @@ from scipy import sparse
 from sklearn.datasets import make_classification, make_regression
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.linear_model import SGDClassifier, SGDRegressor
-from sklearn.metrics import log_loss
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from support import ROOT
@@ -22,14 +21,12 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.evaluation import LossMonitor, progressive_validation
-from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 from sklearn_scinol.streams import read_table
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-pytest.importorskip("skops", reason="skops is not installed")
 
 #: Factors by which the units of features differ.
 UNITS = 10.0 ** np.arange(-2, 3)
@@ -111,11 +108,6 @@ TASKS = {
         ["no", "no", "yes", "yes"],
         lambda: OnlineNewtonClassifier(forgetting=0.01),
         changing,
-    ),
-    "row by row": (
-        ["no", "no", "yes", "yes"],
-        OnlineNewtonClassifier,
-        lambda: measurements(400),
     ),
     "raw CSV": (
         ["yes", "no", "no"],
@@ -206,32 +198,6 @@ def test_raw_csv():
     ours = mean_loss(model(), read_table("raw.csv", target="y"), classes=[0, 1])
     X = pd.get_dummies(frame[["city", "size"]]).to_numpy(float)
     assert ours < mean_loss(scaled(), chunks(X, y), classes=[0, 1])
-
-
-def test_row_by_row():
-    _, model, data = TASKS["row by row"]
-    X, y = data()
-    service = model().partial_fit(X[:1], y[:1], classes=[0, 1]).row_by_row()
-    service, served = service.with_late_labels(), []
-    for key in range(1, 400):
-        served.append(service.predict_proba_one(X[key], key))
-        service.learn_one(key, y[key])
-    theirs = mean_loss(scaled(), chunks(X, y, 1), classes=[0, 1])
-    assert log_loss(y[1:], served) < theirs
-
-
-def test_save_and_load():
-    """A mixture that goes on elsewhere."""
-    X, y = measurements(1500)
-    model = HedgeClassifier().partial_fit(X[:1000], y[:1000], classes=[0, 1])
-    save(model, "model.skops")
-    loaded, sgd = load("model.skops"), scaled()
-    mean_loss(sgd, chunks(X[:1000], y[:1000]), classes=[0, 1])
-    theirs = mean_loss(sgd, chunks(X[1000:], y[1000:]))
-    assert mean_loss(loaded, chunks(X[1000:], y[1000:])) < theirs
-    for rows, labels in chunks(X[1000:], y[1000:]):
-        model.partial_fit(rows, labels)
-    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
 
 
 def test_intervals():

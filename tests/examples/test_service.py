@@ -75,19 +75,6 @@ def running(service):
         thread.join()
 
 
-@contextmanager
-def saving(service, seconds):
-    """Save again and again in a thread, as the service does every minute."""
-    closes = threading.Event()
-    saver = threading.Thread(target=service.save_often, args=[closes, seconds])
-    saver.start()
-    try:
-        yield
-    finally:
-        closes.set()
-        saver.join()
-
-
 def counts(send):
     """Return how many rows were learned, wait, and were dropped."""
     answer = send("health")[1]
@@ -386,16 +373,18 @@ def test_requests_at_once(service, tmp_path):
     def pay(k):
         assert send(f"payments/{k}", rows[k])[0] == 200
         label = f"payments/{k}/label", labels[k]
-        return [labelling.submit(send, *label) for _ in range(2)]
+        return [others.submit(send, *label) for _ in range(2)]
 
+    closes = threading.Event()
     with (
         running(service) as send,
         ThreadPoolExecutor(4) as paying,
-        ThreadPoolExecutor(8) as labelling,
-        saving(service.app.state.payments, 0.0),
+        ThreadPoolExecutor(9) as others,
     ):
+        others.submit(service.app.state.payments.save_often, closes, 0.0)
         for twice in [*paying.map(pay, range(120))]:
             assert sorted(each.result()[0] for each in twice) == [200, 200]
+        closes.set()
         assert counts(send) == [122, 0, 0]
     newest = max(tmp_path.glob("model-*"))
     assert load_model(newest)[-1].n_samples_seen_ == 122

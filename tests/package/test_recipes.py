@@ -62,15 +62,6 @@ spark.stop()
     assert run(snippet, tmp_path, "\nspark.stop()\n", again) == snippet.shown
 
 
-@pytest.mark.slow
-def test_mlflow_needs_the_types(tmp_path):
-    skip_if_missing("mlflow")
-    snippet = recipe("mlflow")
-    said = run(snippet, tmp_path, "        skops_trusted_types=TRUSTED_TYPES,\n", "")
-    assert "MlflowException" in said
-    assert "untrusted types" in said
-
-
 @pytest.fixture
 def broker(monkeypatch, tmp_path):
     """The stand-in for a broker, in a folder of its own."""

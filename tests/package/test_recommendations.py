@@ -28,37 +28,25 @@ def measured():
 
 
 RATIOS = measured()
-of_all = pytest.mark.parametrize(
-    "ratios", RATIOS.values(), ids=[f"{kind}-{n}" for kind, n in RATIOS]
-)
 
 
-@of_all
-def test_mixture_when_in_doubt(ratios):
+@pytest.mark.parametrize("data", RATIOS, ids=str)
+def test_mixture_when_in_doubt(data):
     """Its loss is the lowest, but for 3 %."""
-    lowest = min(loss for loss, _ in ratios.values())
-    assert ratios["mixture"][0] <= 1.03 * lowest < 1.03
+    lowest = min(loss for loss, _ in RATIOS[data].values())
+    assert RATIOS[data]["mixture"][0] <= 1.03 * lowest < 1.03
 
 
-@of_all
-def test_mixture_without_its_slow_parts(ratios):
-    """Its loss is below that of linear models, but for 3 %; it takes less time."""
+@pytest.mark.parametrize("data", RATIOS, ids=str)
+def test_others(data):
+    """Mixtures without slow parts, ScInOL in place of SGD, Newton for few features."""
+    ratios, (kind, n_rows) = RATIOS[data], data
     loss, time = ratios["without slow parts"]
     linear = [ratios[name][0] for name in ("ScInOL", "AdaImplicit", "Newton")]
     assert loss <= 1.03 * min(linear)
     assert time <= 1.1 * ratios["mixture"][1]
-
-
-@pytest.mark.parametrize("kind", ["sparse", "wide", "many classes", "table"])
-def test_scinol_in_place_of_sgd(kind):
-    """Where rows have to be cheap, from 1,000 rows on."""
-    for ratios in (each for of, each in RATIOS.items() if of == (kind, 1_000)):
+    if kind in ("sparse", "wide", "many classes", "table") and n_rows == 1_000:
         assert ratios["ScInOL"][0] < 1.0
-        assert ratios["ScInOL"][1] < ratios["without slow parts"][1]
-
-
-@pytest.mark.parametrize("kind", ["narrow", "many classes", "regression"])
-def test_newton_for_few_features(kind):
-    """It has a lower loss than ScInOL."""
-    for ratios in (each for (of, _), each in RATIOS.items() if of == kind):
+        assert ratios["ScInOL"][1] < time
+    if kind in ("narrow", "many classes", "regression"):
         assert ratios["Newton"][0] < ratios["ScInOL"][0]

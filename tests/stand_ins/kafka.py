@@ -26,8 +26,7 @@ class ConsumerRecord(NamedTuple):
 def records(partition):
     """Return offsets and JSON of a partition's rows."""
     for i in range(N_RECORDS):
-        rooms = (i * 7 + partition) % 5 + 1
-        city = "Oslo" if i % 3 else "Rome"
+        rooms, city = (i * 7 + partition) % 5 + 1, "Oslo" if i % 3 else "Rome"
         row = {"city": city, "rooms": rooms, "let": rooms > 2 and city == "Oslo"}
         yield i + i // GAP, json.dumps(row).encode()
 
