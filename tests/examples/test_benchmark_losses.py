@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import cohen_kappa_score, log_loss
 from sklearn.model_selection import cross_val_score
-from support.scripts import read_data_sets, row_losses, write_data_sets
+from support.scripts import frames, read_data_sets, row_losses, write_data_sets
 from support.tables import table
 
 from sklearn_scinol import (
@@ -397,3 +397,22 @@ def test_ways_learn_the_same(script):
         for i in range(10):
             learn(i)
         assert estimator.n_samples_seen_ == 30 + learned
+
+
+@pytest.mark.parametrize("name", ["Vowpal Wabbit", "river"])
+def test_competitors_learn(script, name):
+    competitors = script("competitors").COMPETITORS
+    if name not in competitors:
+        pytest.skip(f"{name} is not installed")
+    for frame in frames().values():
+        y = (frame.pop("target").isin([">50K", "spam"])).to_numpy()
+        p = competitors[name](frame.to_dict("records"), y)
+        assert np.mean((p > 0.5)[60:] == y[60:]) > 0.55
+
+
+def test_only_empty_cells_are_missing(script, tmp_path):
+    for name, frame in frames().items():
+        frame.to_csv(tmp_path / name, index=False)
+    adult, _ = script("raw_table").find_tables(tmp_path)
+    assert {*adult.frame["city"]} == {"Oslo", "Rome", "NA"}
+    assert adult.frame["gain"].isna().sum() == 18

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
-from sklearn_scinol import config_context
+from sklearn_scinol import ScInOLClassifier, config_context
 from sklearn_scinol.baselines import BaselineClassifier
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
@@ -239,6 +239,28 @@ def test_figure2(figure2, run, tmp_path, monkeypatch):
         assert (tmp_path / "output" / name).stat().st_size > 10_000
     rows = read_rows(tmp_path / "output" / "scinol_figure2.csv")
     assert len(rows) == 2 * 8 * 3
+
+    # The same without any of its functions.
+    data = figure2.data_sets_in(folder)["shuttle"]()
+    losses, accuracies = [], []
+    for repetition in range(2):
+        order = np.random.default_rng(repetition).permutation(90)
+        shuffled, train, test = (
+            np.random.RandomState(repetition),
+            order[:60],
+            order[60:],
+        )
+        model = ScInOLClassifier(algorithm="scinol1", center=False)
+        for _ in range(2):
+            rows_of_epoch = train[shuffled.permutation(60)]
+            model.partial_fit(data.X[rows_of_epoch], data.y[rows_of_epoch], [0, 1, 2])
+        model = frozen(model)
+        losses.append(log_loss(data.y[test], model.predict_proba(data.X[test])))
+        accuracies.append(model.score(data.X[test], data.y[test]))
+    row = row_of(rows, **{"data set": "shuttle", "method": "ScInOL1", "epoch": "2"})
+    assert_shown(row, "loss", losses, 1e-9)
+    assert_shown(row, "accuracy", accuracies, 1e-9)
+    assert_shown(row, "deviation of loss", np.std(losses, ddof=1), 1e-7)
 
     # A rate that is far too large is not the one that is shown.
     sgd = {row["rate"]: row for row in rows if row["method"] == "SGD"}

@@ -59,7 +59,9 @@ def test_what_is_imported_when():
 @pytest.mark.parametrize("module", LISTED)
 def test_public_names(module):
     """The page of the API lists them all, and nothing else."""
-    assert sorted(LISTED[module]) == sorted(import_module(module).__all__)
+    public = import_module(module)
+    assert sorted(LISTED[module]) == sorted(public.__all__)
+    assert all(getattr(public, name).__doc__ for name in public.__all__)
 
 
 def imports(path):
