@@ -131,7 +131,7 @@ case(
 case(
     "one_row",
     "--features 2 3 --rows 5 --repeats 1",
-    r"SGDClassifier, partial_fit +(\S+) +1\.0+\n.* least work +(\S+) +(\S+)\n"
+    r"SGDClassifier, partial_fit +(\S+) +1\.0+\nSGD\S+ least work +(\S+) +(\S+)\n"
     r".*\nhistory of 3",
     lambda sgd, least, ratio: close(ratio, least / sgd, atol=0.01),
     find_spec=lambda _: None,
