@@ -728,6 +728,7 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
 # What may be wrong.
 
 
+@pytest.mark.cases(30)
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
