@@ -206,6 +206,21 @@ def test_data_sets(quality, folder):
     np.testing.assert_array_equal(few.X, X[order[:20]])
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("gaps.csv", "a,target\n1,x\n2,\n", "has rows without a target."),
+        ("infinite.svm", "1 1:inf\n2 1:2\n", "has numbers that are not finite."),
+        ("same.svm", "1 1:1\n1 1:2\n", "its target is the same in all rows."),
+    ],
+)
+def test_unusable_files(call, tmp_path, name, content, words):
+    (tmp_path / name).write_text(content)
+    status, out, err = call("--data-dir", tmp_path)
+    assert (status, err) == (2, "No data set is left.\n")
+    assert words in out
+
+
 # The guard of the times beside SGD's.
 
 
