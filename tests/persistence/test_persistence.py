@@ -15,7 +15,6 @@ import warnings
 import zipfile
 from datetime import time
 from io import BytesIO
-from itertools import count
 from operator import attrgetter
 
 import joblib
@@ -37,10 +36,7 @@ from support.copies import COPIES, saved
 from support.kinds import KINDS
 from support.registry import (
     CASES,
-    LAYOUTS,
     PUBLIC_ESTIMATORS,
-    REPRESENTATIVES,
-    thinned,
 )
 
 import sklearn_scinol
@@ -50,11 +46,10 @@ from sklearn_scinol import (
     HedgeRegressor,
     OnlineConformalClassifier,
     ScInOLClassifier,
-    persistence,
 )
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
-from sklearn_scinol.persistence import FORMAT_VERSION, TRUSTED_TYPES, load, save
+from sklearn_scinol.persistence import FORMAT_VERSION, HEADER, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
@@ -93,41 +88,18 @@ def dot(x, y):
 # What comes back.
 
 
-@thinned(REPRESENTATIVES, layout=LAYOUTS, through=THROUGH_SKOPS)
-def test_copies_go_on(case, layout, through, path):
-    X, y = case.data()
-    X, half = layout.container(X), len(y) // 2
-    original = case.make(center=layout.center)
-    case.partial_fit(original, X[:half], y[:half])
-    revived = through(original, path)
-    assert_identical(vars(revived), vars(original))
-    assert_identical(case.decision(revived, X), case.decision(original, X))
-    assert_identical(
-        case.charged(revived, X[half:], y[half:]),
-        case.charged(original, X[half:], y[half:]),
-    )
-    assert_identical(vars(revived), vars(original))
-
-
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_default_experts_go_on(estimator, container, path):
+    """Experts that see the same rows have one transform, before and after."""
     X, y = data(60)
-    X, classes = container(X), {}
-    if estimator is HedgeClassifier:
-        classes["classes"] = [0, 1]
-    original = estimator().partial_fit(X[:30], y[:30], **classes)
+    original = estimator(max_iter=1, tol=None).fit(container(X), y)
     revived = saved(original, path)
-    # Experts that see the same rows have one transform, before and after.
-    transforms = [
-        {id(expert._model.features) for expert in model.estimators_}
-        for model in (original, revived)
-    ]
-    assert len(transforms[0]) == len(transforms[1]) < len(original.estimators_)
-    assert_identical(vars(revived), vars(original))
     for model in original, revived:
-        model.partial_fit(X[30:], y[30:])
+        transforms = {id(expert._model.features) for expert in model.estimators_}
+        assert len(transforms) < len(model.estimators_)
+        model.partial_fit(container(X), y)
     assert_identical(vars(revived), vars(original))
 
 
@@ -138,15 +110,49 @@ def test_estimators_that_have_not_learned(estimator, path):
     assert vars(revived) == vars(estimator())
 
 
+def in_line(*steps):
+    return make_pipeline(*steps).fit(*data())
+
+
+def of_text():
+    text = HashingVectorizer(n_features=2**18)  # 8 MB that are nearly all 0
+    texts = ["a good day", "a bad day", "good", "bad"]
+    return make_pipeline(text, ScInOLClassifier()).fit(texts, [1, 0, 1, 0])
+
+
+def with_experts(**experts):
+    return HedgeClassifier([*experts.items()]).partial_fit(*data(), classes=[0, 1])
+
+
+SGD = SGDClassifier(loss="log_loss", random_state=0)
+COLUMNS = ColumnTransformer([("scaled", StandardScaler(), [0, 2])])
+#: Models with parts from elsewhere, and rows that they predict.
+WITH_OTHERS = {
+    "scaler": (lambda: in_line(StandardScaler(), ScInOLClassifier()), data()[0]),
+    "columns": (lambda: in_line(COLUMNS, HedgeClassifier()), data()[0]),
+    "text": (of_text, ["a good bad day"]),
+    "experts": (lambda: with_experts(sgd=SGD, bayes=GaussianNB()), data()[0]),
+}
+
+
+@pytest.mark.parametrize(("make", "X"), WITH_OTHERS.values(), ids=WITH_OTHERS)
+def test_models_with_parts_from_elsewhere(make, X, path):
+    original = make()
+    revived = saved(original, path)
+    assert_array_equal(revived.predict_proba(X), original.predict_proba(X))
+    if hasattr(original, "partial_fit"):
+        for model in original, revived:
+            model.partial_fit(*data())
+        assert_array_equal(revived.weights_, original.weights_)
+    assert path.stat().st_size < 300_000
+
+
 def test_fit_goes_on(path):
     """The state of a random generator is saved as well."""
-    X, y = data()
-    random_state = np.random.RandomState(0)
-    original = ScInOLClassifier(
-        max_iter=3, tol=None, warm_start=True, random_state=random_state
-    ).fit(X, y)
-    revived = saved(original, path)
-    assert_identical(revived.fit(X, y).coef_, original.fit(X, y).coef_)
+    options = {"max_iter": 3, "tol": None, "warm_start": True}
+    original = ScInOLClassifier(**options, random_state=np.random.RandomState(0))
+    revived = saved(original.fit(*data()), path)
+    assert_identical(revived.fit(*data()).coef_, original.fit(*data()).coef_)
     assert revived.loss_curve_ == original.loss_curve_
 
 
@@ -155,42 +161,12 @@ def test_labels_and_names(path):
     X, y = data()
     frame = pandas.DataFrame(X, columns=["a", "b", "c"])
     labels = np.array(["no", "yes"], dtype=object)
-    weights = {"no": 1.0, "yes": 2.0}
-    original = ScInOLClassifier(class_weight=weights).partial_fit(
-        frame, labels[y], classes=labels
-    )
-    revived = saved(original, path)
-    assert_array_equal(revived.feature_names_in_, ["a", "b", "c"])
+    original = ScInOLClassifier(class_weight={"no": 1.0, "yes": 2.0})
+    revived = saved(original.partial_fit(frame, labels[y], classes=labels), path)
     assert_array_equal(revived.predict(frame), original.predict(frame))
-    assert revived.class_weight == weights
+    assert revived.class_weight == original.class_weight
     with pytest.raises(ValueError, match="feature names should match"):
         revived.predict(frame[["b", "a", "c"]])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "steps",
-    [
-        [StandardScaler(), ScInOLClassifier()],
-        [ColumnTransformer([("scaled", StandardScaler(), [0, 2])]), HedgeClassifier()],
-    ],
-    ids=["scaled", "columns"],
-)
-def test_pipelines(steps, path):
-    X, y = data()
-    original = make_pipeline(*steps).fit(X, y)
-    revived = saved(original, path)
-    assert_array_equal(revived.decision_function(X), original.decision_function(X))
-
-
-def test_text(path):
-    texts = ["a good day", "a bad day", "good", "bad"]
-    original = make_pipeline(
-        HashingVectorizer(n_features=2**18), ScInOLClassifier()
-    ).fit(texts, [1, 0, 1, 0])
-    revived = saved(original, path)
-    assert_array_equal(revived.predict(texts), original.predict(texts))
-    assert path.stat().st_size < 100_000  # of the 8 MB that are nearly all 0
 
 
 @pytest.mark.parametrize("algorithm", [AdaHedge, FixedShare])
@@ -215,16 +191,6 @@ def test_what_is_written_is_read_once(path, monkeypatch):
         monkeypatch.setattr(skops, name, noted)
     save(fitted(HedgeClassifier), path)
     assert looks == ["dumps", "loads"]
-
-
-def test_a_model_that_is_mapped_from_a_file(path):
-    X, _ = data()
-    joblib.dump(fitted(), path)
-    mapped = joblib.load(path, mmap_mode="r")
-    assert isinstance(mapped._model.fields, np.memmap)
-    save(mapped, path.with_name("other"))
-    revived = load(path.with_name("other"))
-    assert_array_equal(revived.decision_function(X), mapped.decision_function(X))
 
 
 # What is trusted.
@@ -256,29 +222,15 @@ def test_trusted_types_are_those_of_models():
     assert all(name.startswith("sklearn_scinol.") for name in TRUSTED_TYPES)
 
 
-def test_experts_of_scikit_learn(path):
-    X, y = data()
-    sgd = SGDClassifier(loss="log_loss", random_state=0)
-    experts = [("sgd", sgd), ("bayes", GaussianNB())]
-    original = HedgeClassifier(experts).partial_fit(X, y, classes=[0, 1])
-    revived = saved(original, path)
-    for model in original, revived:
-        model.partial_fit(X, y)
-    assert_array_equal(revived.weights_, original.weights_)
-    assert_array_equal(revived.predict_proba(X), original.predict_proba(X))
-
-
 def test_types_from_elsewhere(path):
-    X, y = data()
-    experts = [("net", MLPClassifier(3)), ("ours", ScInOLClassifier())]
-    original = HedgeClassifier(experts).partial_fit(X, y, classes=[0, 1])
+    X, _ = data()
+    original = with_experts(net=MLPClassifier(3), ours=ScInOLClassifier())
     save(original, path)
     optimizer = "sklearn.neural_network._stochastic_optimizers.AdamOptimizer"
     with pytest.raises(TypeError, match=r"not trusted: pass `trusted=\[") as caught:
         load(path)
     assert optimizer in str(caught.value)
     assert "sklearn_scinol" not in str(caught.value)
-    assert str(path) in str(caught.value)
     with pytest.raises(TypeError, match=r"should be a list, got 'sklearn\."):
         load(path, trusted=optimizer)
     revived = load(path, trusted=[optimizer])
@@ -303,11 +255,15 @@ class Malicious:
         return os._exit, (1,)
 
 
+def write_schema(path, **schema):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("schema.json", json.dumps(schema))
+
+
 def write_type(path, module, name):
     """A file of skops that has a type, or a function as if it was one."""
-    schema = {"__module__": module, "__class__": name, "__loader__": "TypeNode"}
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("schema.json", json.dumps({**schema, "protocol": 2}))
+    kind = {"__module__": module, "__class__": name, "__loader__": "TypeNode"}
+    write_schema(path, **kind, protocol=2)
 
 
 def test_no_code_of_a_file_is_run(path):
@@ -315,15 +271,12 @@ def test_no_code_of_a_file_is_run(path):
     with pytest.raises(TypeError, match=r"\['os\._exit'\]"):
         load(path)
     path.write_bytes(pickle.dumps(Malicious()))
-    with pytest.raises(ValueError, match="is a pickle, which can run any code"):
-        load(path)
+    assert A_PICKLE in refused(path)
 
 
 def test_types_that_are_not_there(path):
     write_type(path, "nowhere", "Thing")
-    with pytest.raises(
-        ValueError, match=r"cannot be loaded: .* module named 'nowhere'"
-    ):
+    with pytest.raises(ValueError, match="No module named 'nowhere'"):
         load(path, trusted=["nowhere.Thing"])
 
 
@@ -335,6 +288,12 @@ def test_learners_are_tuples():
 
 
 # What cannot be saved.
+
+
+def with_another_predict():
+    model = fitted()
+    model.predict = np.abs
+    return model
 
 
 @pytest.mark.parametrize(
@@ -352,9 +311,10 @@ def test_learners_are_tuples():
             lambda: make_pipeline(ScInOLClassifier(class_weight={np.True_: 2.0})),
             "Pipeline cannot be saved: .* of scinolclassifier__class_weight: use",
         ),
-        (lambda: threading.Lock(), "lock cannot be saved: "),
+        (threading.Lock, "lock cannot be saved: "),
+        (with_another_predict, "there is no predict"),
     ],
-    ids=["lambda", "booleans", "booleans-in-a-pipeline", "lock"],
+    ids=["lambda", "booleans", "booleans-in-a-pipeline", "lock", "attribute"],
 )
 def test_what_cannot_be_saved(make, words, path):
     save(fitted(), path)
@@ -446,14 +406,105 @@ def test_modes_and_links(path):
 # Files that are something else.
 
 
+A_PICKLE = "is a pickle, which can run any code"
+DAMAGED = "is not a saved model, or is damaged"
+
+
 def refused(path):
-    """The sentence that a file is refused with."""
+    """The sentence that a file is refused with, which takes little memory."""
+    tracemalloc.start()
     with pytest.raises(ValueError, match=re.escape(str(path))) as caught:
         load(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**26
     message = str(caught.value)
     assert message.startswith(str(path))
     assert "\n" not in message
     return message
+
+
+def rewritten(path, change=bytes, parts=()):
+    """Save a model, change the structure in its file, and add parts or other ones."""
+    save(fitted(), path)
+    with zipfile.ZipFile(path) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist()}
+    contents["schema.json"] = change(contents["schema.json"])
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in {**contents, **dict(parts)}.items():
+            archive.writestr(name, content)
+    return path
+
+
+def npy(array):
+    np.save(file := BytesIO(), array)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(("n", "size"), [(1, 3), (40, 10**5)])
+def test_attributes_that_are_unknown(n, size, path):
+    """Lists of arrays that are one part of the file."""
+
+    def change(schema):
+        schema = json.loads(schema)
+        state = schema["content"]
+        state["key_types"]["content"].append(state["key_types"]["content"][0])
+        array = {"__class__": "ndarray", "__module__": "numpy", "type": "numpy"}
+        array |= {"__loader__": "NdArrayNode", "file": "big.npy"}
+        arrays = [array | {"__id__": 10**6 + i} for i in range(n)]
+        of_list = {"__class__": "list", "__module__": "builtins", "content": arrays}
+        of_list |= {"__loader__": "ListNode", "__id__": 9999}
+        state["content"]["extra"] = of_list
+        return json.dumps(schema)
+
+    parts = {"big.npy": npy(np.zeros(size))}
+    assert DAMAGED in refused(rewritten(path, change, parts))
+
+
+def test_nodes_that_are_numbers(path):
+    def change(schema):
+        return schema.replace(b'"content": {', b'"content": {"x":1,')
+
+    assert DAMAGED in refused(rewritten(path, change))
+
+
+def test_pickles(path):
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        path.write_bytes(pickle.dumps(fitted(), protocol))
+        assert A_PICKLE in refused(path)
+    joblib.dump(fitted(), path)
+    assert A_PICKLE in refused(path)
+
+
+def test_archives_of_something_else(path):
+    joblib.dump(fitted(), path, compress=3)
+    assert DAMAGED in refused(path)
+    with path.open("wb") as file:
+        np.savez(file, X=np.zeros(3))
+    assert DAMAGED in refused(path)
+    write_schema(path)
+    assert "cannot be loaded: " in refused(path)
+
+
+@pytest.mark.parametrize("version", [FORMAT_VERSION - 1, FORMAT_VERSION + 1])
+def test_another_format(version, path):
+    header = json.dumps({"format_version": version, "version": "99.0.0"})
+    message = refused(rewritten(path, parts={HEADER: header}))
+    assert f"has format version {version}" in message
+    assert "99.0.0, which wrote it" in message
+
+
+@pytest.mark.parametrize("header", ["{}", "[]", "no json"])
+def test_headers_of_something_else(header, path):
+    assert DAMAGED in refused(rewritten(path, parts={HEADER: header}))
+
+
+@pytest.mark.parametrize("shape", [b"(2000000000000,)", b"(-1, -3)"])
+def test_arrays_of_other_sizes(shape, path):
+    array = npy(np.zeros(3))
+    other = array.replace(b"(3,), }" + b" " * (len(shape) - 4), shape + b", }")
+    assert other != array
+    assert DAMAGED in refused(rewritten(path, parts={"x.npy": other}))
 
 
 def test_damaged_files(path):
@@ -467,14 +518,12 @@ def test_damaged_files(path):
         damaged[place] ^= 0xFF
         path.write_bytes(damaged)
         try:
-            revived = load(path)
+            assert_identical(vars(load(path)), vars(original))
         except ValueError as error:
             # A damaged size may be more than fits into memory.
-            known = "is not a saved model, or is damaged", "bytes of memory to load"
+            known = DAMAGED, "bytes of memory to load"
             assert any(words in str(error) for words in known)
             n_noticed += 1
-        else:
-            assert_identical(vars(revived), vars(original))
     assert n_noticed > len(whole) / 13 / 2
 
 
@@ -483,68 +532,17 @@ def test_truncated_files(path):
     whole = path.read_bytes()
     for size in [*range(0, len(whole), 29), len(whole) - 1]:
         path.write_bytes(whole[:size])
-        assert "is not a saved model, or is damaged" in refused(path)
-
-
-@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_pickles(protocol, path):
-    path.write_bytes(pickle.dumps(fitted(), protocol))
-    assert "is a pickle, which can run any code" in refused(path)
-
-
-def test_files_of_joblib(path):
-    joblib.dump(fitted(), path)
-    assert "is a pickle, which can run any code" in refused(path)
-    joblib.dump(fitted(), path, compress=3)
-    assert "is not a saved model, or is damaged" in refused(path)
-
-
-def test_archives_of_something_else(path):
-    with path.open("wb") as file:
-        np.savez(file, X=np.zeros(3))
-    assert "is not a saved model, or is damaged" in refused(path)
-
-
-def test_files_of_skops_alone(path):
-    original = fitted()
-    skops.dump(original, path)
-    assert_identical(vars(load(path)), vars(original))
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("schema.json", "{}")
-    assert "cannot be loaded: " in refused(path)
+        with pytest.raises(ValueError, match=DAMAGED):
+            load(path)
 
 
 def test_files_are_those_of_skops(path):
     original = fitted()
+    skops.dump(original, path)
+    assert_identical(vars(load(path)), vars(original))
     save(original, path)
     revived = skops.load(path, trusted=TRUSTED_TYPES)
     assert_identical(vars(revived), vars(original))
-
-
-def with_header(path, header):
-    """Put another header into a file."""
-    with zipfile.ZipFile(path) as archive:
-        contents = {name: archive.read(name) for name in archive.namelist()}
-    contents[persistence.HEADER] = header
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in contents.items():
-            archive.writestr(name, content)
-
-
-@pytest.mark.parametrize("version", [FORMAT_VERSION - 1, FORMAT_VERSION + 1])
-def test_another_format(version, path):
-    save(fitted(), path)
-    with_header(path, json.dumps({"format_version": version, "version": "99.0.0"}))
-    message = refused(path)
-    assert f"has format version {version}" in message
-    assert "load it with version 99.0.0, which wrote it" in message
-
-
-def test_headers_of_something_else(path):
-    save(fitted(), path)
-    for header in "{}", "[]", "no json":
-        with_header(path, header)
-        assert "is not a saved model, or is damaged" in refused(path)
 
 
 # Versions.
@@ -589,10 +587,9 @@ def test_files_of_another_version(monkeypatch, path):
     of_another_version(monkeypatch, lambda model: skops.dump(model, path))
     with pytest.warns(InconsistentVersionWarning, match=MESSAGE):
         load(path)
-    with warnings.catch_warnings():
+    with pytest.raises(InconsistentVersionWarning), warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(InconsistentVersionWarning):
-            load(path)
+        load(path)
 
 
 def test_steps_of_another_version_of_scikit_learn(monkeypatch, path):
@@ -619,88 +616,17 @@ def test_copies_have_no_version(copied):
 # Files that would take much memory, and are refused before they are unpacked.
 
 
-def rewritten(path, change, **contents):
-    """Change the structure in a file, and add parts to its archive."""
-    with zipfile.ZipFile(path) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    parts["schema.json"] = change(parts["schema.json"])
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in {**parts, **contents}.items():
-            archive.writestr(name.replace("_npy", ".npy"), content)
-
-
-def npy(array):
-    np.save(file := BytesIO(), array)
-    return file.getvalue()
-
-
-def with_extra(n, ids):
-    """Give a model an attribute of `n` arrays."""
-
-    def change(schema):
-        schema = json.loads(schema)
-        array = {
-            "__class__": "ndarray",
-            "__module__": "numpy",
-            "__loader__": "NdArrayNode",
-            "type": "numpy",
-            "file": "big.npy",
-        }
-        state = schema["content"]
-        state["key_types"]["content"].append(state["key_types"]["content"][0])
-        state["content"]["extra"] = {
-            "__class__": "list",
-            "__module__": "builtins",
-            "__loader__": "ListNode",
-            "__id__": 9999,
-            "content": [array | {"__id__": next(ids)} for _ in range(n)],
-        }
-        return json.dumps(schema)
-
-    return change
-
-
-def refused_in_little_memory(path):
-    tracemalloc.start()
-    message = refused(path)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert peak < 2**26
-    return message
-
-
-def test_many_references_to_one_part(path):
-    save(fitted(), path)
-    rewritten(path, with_extra(40, count(10**6)), big_npy=npy(np.zeros(10**5)))
-    assert "is damaged" in refused_in_little_memory(path)
-
-
-def test_attributes_that_are_unknown(path):
-    save(fitted(), path)
-    rewritten(path, with_extra(1, count(10**6)), big_npy=npy(np.zeros(3)))
-    assert "is damaged" in refused(path)
-    rewritten(
-        path, lambda schema: schema.replace(b'"content": {', b'"content": {"x":1,')
-    )
-    assert "is damaged" in refused(path)
-    model = fitted()
-    model.predict = np.abs
-    with pytest.raises(TypeError, match="there is no predict"):
-        save(model, path)
-
-
 def test_parts_that_overlap(path):
     save(fitted(), path)
     with zipfile.ZipFile(path) as archive:
-        part = archive.infolist()[0]
+        n_parts, name = len(archive.infolist()), archive.infolist()[0].filename.encode()
     data = path.read_bytes()
     end = data.rfind(b"PK\5\6")
     fields = [*struct.unpack("<4s4H2LH", data[end : end + 22])]
     entries = data[fields[6] : fields[6] + fields[5]]
-    name = part.filename.encode()
-    again = entries[: 46 + len(name)].replace(name, b"9" * len(name))
-    for more in entries[: 46 + len(name)], again:  # of the same name, or another
-        fields[3] = fields[4] = len(archive.infolist()) + 30
+    first = entries[: 46 + len(name)]
+    for more in first, first.replace(name, b"9" * len(name)):  # of another name, too
+        fields[3] = fields[4] = n_parts + 30
         fields[5] = len(entries) + 30 * len(more)
         tail = struct.pack("<4s4H2LH", *fields)
         path.write_bytes(data[: fields[6]] + entries + more * 30 + tail)
@@ -708,32 +634,18 @@ def test_parts_that_overlap(path):
 
 
 def test_spaces_in_the_structure(path):
-    save(fitted(), path)
-    rewritten(path, lambda schema: schema[:-1] + b" " * 2**25 + schema[-1:])
-    message = refused_in_little_memory(path)
-    assert "pass `max_bytes=" in message
-    needed = int(re.search(r"`max_bytes=(\d+)`", message)[1])
+    spaces = b" " * 2**25
+    message = refused(rewritten(path, lambda schema: schema[:-1] + spaces + b"}"))
+    needed = int(re.search(r"pass `max_bytes=(\d+)`", message)[1])
     assert_identical(vars(load(path, max_bytes=needed)), vars(fitted()))
     with pytest.raises(ValueError, match="bytes of memory to load, more than"):
         load(path, max_bytes=needed - 1)
 
 
-@pytest.mark.parametrize("shape", [b"(2000000000000,)", b"(-1, -3)"])
-def test_arrays_of_other_sizes(shape, path):
-    save(fitted(), path)
-    array = npy(np.zeros(3))
-    other = array.replace(b"(3,), }" + b" " * (len(shape) - 4), shape + b", }")
-    assert other != array
-    rewritten(path, lambda schema: schema, big_npy=other)
-    assert "is damaged" in refused_in_little_memory(path)
-
-
 def test_archives_in_archives(path):
-    save(fitted(), path)
-    file = BytesIO()
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(file := BytesIO(), "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("data.npy", npy(np.zeros(2**20)))
-    rewritten(path, lambda schema: schema, inner_npz=file.getvalue())
+    rewritten(path, parts={"inner.npz": file.getvalue()})
     with pytest.raises(ValueError, match="bytes of memory to load, more than"):
         load(path, max_bytes=2**23)
 
@@ -741,11 +653,10 @@ def test_archives_in_archives(path):
 def test_steps_that_do_not_fit(path):
     X, y = data()
     model = make_online_pipeline(OnlineScaler(), ScInOLClassifier())
-    model.partial_fit(X, y, classes=np.unique(y))
-    save(model, path)
-    other = ScInOLClassifier().partial_fit(X[:, :1], y, classes=np.unique(y))
+    model.partial_fit(X, y, classes=[0, 1])
+    other = ScInOLClassifier().partial_fit(X[:, :1], y, classes=[0, 1])
     model.steps[1] = ("scinolclassifier", other)
-    with pytest.raises(TypeError, match=f"takes {X.shape[1]} columns"):
+    with pytest.raises(TypeError, match="takes 3 columns"):
         save(model, path)
     skops.dump(model, path)
-    assert "is damaged" in refused(path)
+    assert DAMAGED in refused(path)
