@@ -1,6 +1,7 @@
 """The estimators as a user of scikit-learn meets them: fitting, attributes, answers."""
 
 import inspect
+from itertools import product
 
 import numpy as np
 import pytest
@@ -65,6 +66,7 @@ def checked(estimator):
 
 
 OTHER_PARAMETERS = {"algorithm": "scinol1", "center": False, "average": 10, "tol": 0.05}
+HUNDRED = {"loss": "squared_error", "radius": 100.0}
 
 
 def has_bound(estimator):
@@ -79,8 +81,8 @@ def has_bound(estimator):
         DFEGClassifier(loss="hinge", kernel="rbf", max_support=20, n_iter_no_change=1),
         DFEGRegressor(kernel="precomputed", max_iter=30, tol=None),
         ScInOLClassifier(loss="hinge", **OTHER_PARAMETERS),
-        AdaImplicitRegressor(loss="squared_error", radius=100.0, max_iter=2000),
-        AdaFTRLRegressor(loss="squared_error", radius=100.0, center=False),
+        AdaImplicitRegressor(**HUNDRED, max_iter=2000),
+        AdaFTRLRegressor(**HUNDRED, center=False),
         ScInOLRegressor(loss="huber", **OTHER_PARAMETERS),
     ),
 )
@@ -133,29 +135,28 @@ def assert_same_model(actual, expected):
 @pytest.mark.parametrize(
     ("estimator", "sgd"),
     [
-        (ScInOLClassifier, SGDClassifier),
-        (ScInOLRegressor, SGDRegressor),
-        (AdaImplicitClassifier, SGDClassifier),
-        (AdaImplicitRegressor, SGDRegressor),
+        *product([ScInOLClassifier, AdaImplicitClassifier], [SGDClassifier]),
+        *product([ScInOLRegressor, AdaImplicitRegressor], [SGDRegressor]),
     ],
 )
 def test_drop_in_for_sgd(estimator, sgd):
     """What both have has the same name, place and default where a default is free."""
-    ours = inspect.signature(estimator).parameters
-    theirs = inspect.signature(sgd).parameters
+
+    def both(name):
+        methods = getattr(estimator, name), getattr(sgd, name)
+        return [inspect.signature(method).parameters for method in methods]
+
+    ours, theirs = both("__init__")
     shared = ours.keys() & theirs.keys()
     assert shared >= {"loss", "max_iter", "tol", "shuffle", "average", "warm_start"}
-    assert [name for name in ours if ours[name].kind.name != "KEYWORD_ONLY"] == ["loss"]
+    by_place = [name for name in ours if ours[name].kind.name != "KEYWORD_ONLY"]
+    assert by_place == ["self", "loss"]
     for name in shared - {"loss", "max_iter", "tol", "n_iter_no_change"}:
         assert ours[name].default == theirs[name].default
         assert ours[name].kind == theirs[name].kind
-    methods = ["fit", "partial_fit", "predict", "score"]
-    for method in methods:
-        ours = inspect.signature(getattr(estimator, method)).parameters
-        theirs = inspect.signature(getattr(sgd, method)).parameters
-        assert list(ours) == [
-            n for n in theirs if n not in ("coef_init", "intercept_init")
-        ]
+    for method in "fit", "partial_fit", "predict", "score":
+        ours, theirs = both(method)
+        assert [*ours] == [name for name in theirs if not name.endswith("_init")]
 
 
 @classifiers
@@ -165,21 +166,25 @@ def test_shapes_of_classifiers(classifier, n_classes, loss, engine):
     X = rows()
     names = np.array(["ham", "spam", "unsure"])[:n_classes]
     y = names[labels(X, n_classes)]
-    fitted = classifier(loss=loss, max_iter=2, tol=None).fit(X, y)
+    fitted = classifier(loss=loss, **FEW_EPOCHS).fit(X, y)
     n_outputs = 1 if n_classes == 2 else n_classes
-
     assert_array_equal(fitted.classes_, names)
     assert fitted.coef_.shape == (n_outputs, 4)
     assert fitted.intercept_.shape == (n_outputs,)
     assert fitted.coef_.dtype == fitted.intercept_.dtype == np.float64
-
-    decision = fitted.decision_function(X)
+    decision, predicted = fitted.decision_function(X), fitted.predict(X)
     assert decision.shape == ((60,) if n_classes == 2 else (60, n_classes))
-    predicted = fitted.predict(X)
     assert predicted.dtype == fitted.classes_.dtype
     chosen = decision > 0 if n_classes == 2 else decision.argmax(axis=1)
     assert_array_equal(predicted, names[chosen.astype(int)])
     assert fitted.score(X, y) == np.mean(predicted == y)
+    if loss == "hinge":
+        for name in "predict_proba", "predict_log_proba":
+            assert hasattr(classifier(), name)
+            with pytest.raises(AttributeError, match=name):
+                getattr(fitted, name)
+            with pytest.raises(AttributeError, match=name):
+                fitted.partial_fit_predict(X, y, method=name)
 
 
 @regressors
@@ -187,23 +192,11 @@ def test_shapes_of_classifiers(classifier, n_classes, loss, engine):
 def test_shapes_of_regressors(regressor, n_outputs, engine):
     X = rows()
     y = targets(X, n_outputs)
-    fitted = regressor(max_iter=2, tol=None).fit(X, y)
+    fitted = regressor(**FEW_EPOCHS).fit(X, y)
     assert fitted.coef_.shape == (*y.shape[1:], 4)
     assert fitted.intercept_.shape == (n_outputs or 1,)
     assert fitted.predict(X).shape == y.shape
     assert fitted.partial_fit_predict(X, y).shape == y.shape
-
-
-@all_estimators
-def test_attributes(estimator, engine):
-    X, y = data(estimator)
-    fitted = partial_fit(estimator(), X, y, sample_weight=np.arange(60) % 3)
-    assert fitted.n_features_in_ == 4
-    assert fitted.n_iter_ == 1
-    assert fitted.n_samples_seen_ == 40
-    assert fitted.t_ == 41.0
-    assert fitted.loss_curve_ == [pytest.approx(fitted.cumulative_loss_ / 60)]
-    assert not hasattr(fitted, "feature_names_in_")
 
 
 # Fitting.
@@ -219,12 +212,10 @@ def test_tol(estimator):
         return estimator(tol=tol, max_iter=max_iter, random_state=0).fit(X, y)
 
     whole_curve = fit(None).loss_curve_
-    assert len(whole_curve) == 110
     tolerant, strict = fit(1e-1), fit(5e-2)
     for fitted in (tolerant, strict):
         assert fitted.loss_curve_ == whole_curve[: fitted.n_iter_]
-    assert 1 < tolerant.n_iter_ <= strict.n_iter_ < 110
-
+    assert 1 < tolerant.n_iter_ <= strict.n_iter_ < len(whole_curve) == 110
     with pytest.warns(ConvergenceWarning, match="Maximum number of iteration"):
         fit(1e-1, max_iter=tolerant.n_iter_ - 1)
     # Converged in the last epoch allowed, or no convergence asked for: no warning.
@@ -234,66 +225,50 @@ def test_tol(estimator):
 
 @pytest.mark.cases(3)
 @all_estimators
-def test_shuffling(estimator, engine):
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_shuffling(estimator, container, engine):
+    """A new order in each epoch, in which weights follow their rows."""
     X, y = data(estimator)
+    X, c = container(X), np.random.default_rng(2).exponential(size=60)
 
-    def fit(**parameters):
-        return estimator(max_iter=3, tol=None, **parameters).fit(X, y)
+    def fit(random_state, **parameters):
+        given = {"max_iter": 3, "tol": None, "random_state": random_state}
+        return estimator(**given, **parameters).fit(X, y, sample_weight=c)
 
-    assert_same_model(fit(random_state=0), fit(random_state=0))
-    assert_same_model(fit(random_state=0), fit(random_state=np.random.RandomState(0)))
-    assert np.any(fit(random_state=0).coef_ != fit(random_state=1).coef_)
-    in_order = fit(shuffle=False, random_state=0)
-    assert_same_model(in_order, fit(shuffle=False, random_state=1))
-    assert np.any(in_order.coef_ != fit(random_state=0).coef_)
-
-    # A new order in each epoch.
+    assert_same_model(fit(0), fit(0))
+    assert_same_model(fit(0), fit(np.random.RandomState(0)))
+    assert np.any(fit(0).coef_ != fit(1).coef_)
+    in_order = fit(0, shuffle=False)
+    assert_same_model(in_order, fit(1, shuffle=False))
+    assert np.any(in_order.coef_ != fit(0).coef_)
     generator = np.random.RandomState(0)
     streamed = estimator()
     for _ in range(3):
         order = generator.permutation(60)
-        partial_fit(streamed, X[order], y[order])
-    assert_same_model(streamed, fit(random_state=0))
-
-
-@all_estimators
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_shuffled_weights_follow_their_rows(estimator, container, engine):
-    X, y = data(estimator)
-    weight = np.random.default_rng(2).exponential(size=60)
-    fitted = estimator(max_iter=1, tol=None, random_state=0)
-    fitted.fit(container(X), y, sample_weight=weight)
-    order = np.random.RandomState(0).permutation(60)
-    streamed = partial_fit(
-        estimator(), container(X[order]), y[order], sample_weight=weight[order]
-    )
-    assert_same_model(streamed, fitted)
+        partial_fit(streamed, X[order], y[order], sample_weight=c[order])
+    assert_same_model(streamed, fit(0))
 
 
 @pytest.mark.cases(3)
 @all_estimators
 def test_warm_start(estimator, engine):
     X, y = data(estimator)
-    parameters = {"max_iter": 2, "tol": None, "shuffle": False}
+    parameters = FEW_EPOCHS | {"shuffle": False}
     at_once = estimator(**parameters).set_params(max_iter=4).fit(X, y)
     warm = estimator(**parameters, warm_start=True).fit(X, y).fit(X, y)
     assert_same_model(warm, at_once)
     assert warm.loss_curve_ == at_once.loss_curve_[2:]
     assert warm.n_iter_ == 2
 
-    cold = estimator(**parameters).fit(X[:30], y[:30]).fit(X, y)
-    assert_same_model(cold, estimator(**parameters).fit(X, y))
-
 
 @all_estimators
 def test_fit_forgets_and_partial_fit_goes_on(estimator, engine):
     X, y = data(estimator)
-    parameters = {"max_iter": 2, "tol": None, "shuffle": False}
+    parameters = FEW_EPOCHS | {"shuffle": False}
     refitted = partial_fit(estimator(**parameters), X[:, :2], y).fit(X, y)
     expected = estimator(**parameters).fit(X, y)
     assert_same_model(refitted, expected)
     assert refitted.n_features_in_ == 4
-
     partial_fit(refitted, X, y)
     assert_same_model(refitted, expected.set_params(max_iter=3).fit(X, y))
     assert refitted.loss_curve_ == expected.loss_curve_
@@ -307,6 +282,10 @@ def test_scalar_and_integer_weights(estimator, engine):
     for weight in (2, [2] * 60, np.full(60, 2, dtype=np.int8)):
         same = partial_fit(estimator(), X, y, sample_weight=weight)
         assert_same_model(same, expected)
+    fitted = partial_fit(estimator(), X, y, sample_weight=np.arange(60) % 3)
+    assert fitted.n_samples_seen_ == 40
+    assert fitted.t_ == 41.0
+    assert fitted.loss_curve_ == [pytest.approx(fitted.cumulative_loss_ / 60)]
 
 
 # Classification.
@@ -333,24 +312,9 @@ def test_probabilities(classifier, n_classes, engine):
 
 
 @classifiers
-@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
-def test_no_probabilities_with_hinge(classifier, method):
-    assert hasattr(classifier(), method)
-    X = rows()
-    y = labels(X)
-    fitted = classifier(loss="hinge", max_iter=1, tol=None).fit(X, y)
-    for hinge in (classifier(loss="hinge"), fitted):
-        assert not hasattr(hinge, method)
-        with pytest.raises(AttributeError, match=method):
-            getattr(hinge, method)
-        with pytest.raises(AttributeError, match=method):
-            hinge.partial_fit_predict(X, y, classes=[0, 1], method=method)
-
-
-@classifiers
 @pytest.mark.parametrize("method", ["predict_proba", "decision_function", "predict"])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_partial_fit_predict_answers_in_the_shape_of_the_method(
+def test_partial_fit_predict_answers_like_the_method(
     classifier, method, n_classes, engine
 ):
     X = rows()
@@ -361,12 +325,8 @@ def test_partial_fit_predict_answers_in_the_shape_of_the_method(
     assert answers.shape == same.shape
     assert answers.dtype == same.dtype
     # The first row is predicted by a model that has learned nothing.
-    nothing = {
-        "predict_proba": pytest.approx(1 / n_classes),
-        "decision_function": 0.0,
-        "predict": "no",
-    }
-    assert all(answer == nothing[method] for answer in np.ravel(answers[0]))
+    nothing = {"predict_proba": pytest.approx(1 / n_classes), "decision_function": 0.0}
+    assert all(each == nothing.get(method, "no") for each in np.ravel(answers[0]))
 
 
 @classifiers
@@ -376,42 +336,55 @@ def test_partial_fit_predict_answers_in_the_shape_of_the_method(
 def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, engine):
     X = rows(30)
     y = labels(X, n_classes)
-    sample_weight = np.random.default_rng(2).exponential(size=30) if weighted else None
-    parameters = {"loss": loss, "max_iter": 2, "tol": None, "random_state": 0}
-    factors = 1.0 if sample_weight is None else sample_weight
-
-    of_class = np.array([0.5, 3.0, 1.0])
+    c = np.random.default_rng(2).exponential(size=30) if weighted else None
+    parameters = {"loss": loss, "random_state": 0, **FEW_EPOCHS}
     class_weight = {0: 0.5, 1: 3.0}  # a class that is not named weighs 1
     by_class = classifier(**parameters, class_weight=class_weight)
-    by_row = classifier(**parameters).fit(X, y, sample_weight=of_class[y] * factors)
-    assert_same_model(by_class.fit(X, y, sample_weight=sample_weight), by_row)
-    by_class.partial_fit(X, y, sample_weight=sample_weight)
-    by_row.partial_fit(X, y, sample_weight=of_class[y] * factors)
-    assert_same_model(by_class, by_row)
+    by_class.fit(X, y, sample_weight=c)
+    both = np.array([0.5, 3.0, 1.0])[y] * (1.0 if c is None else c)
+    by_row = classifier(**parameters).fit(X, y, sample_weight=both)
+    for _ in range(2):
+        assert_same_model(by_class, by_row)
+        by_class.partial_fit(X, y, sample_weight=c)
+        by_row.partial_fit(X, y, sample_weight=both)
 
 
 @classifiers
 @pytest.mark.parametrize(
     "names",
     [
-        [False, True],
-        [-1.0, 1.0],
-        [3, 1000],
-        ["no", "yes"],
+        *map(np.array, ([False, True], [-1.0, 1.0], [3, 1000], ["no", "yes"])),
         np.array(["no", "yes"], dtype=object),
     ],
-    ids=lambda names: type(names[0]).__name__,
+    ids=lambda names: names.dtype.name,
 )
 def test_labels_of_any_type(classifier, names, engine):
     X = rows()
     codes = labels(X)
     expected = classifier().partial_fit(X, codes, classes=[0, 1])
-    y = np.asarray(names)[codes]
-    estimator = classifier().partial_fit(X, y, classes=names)
+    estimator = classifier().partial_fit(X, names[codes], classes=names)
     assert_same_model(estimator, expected)
-    assert_array_equal(estimator.predict(X), np.asarray(names)[expected.predict(X)])
+    assert_array_equal(estimator.predict(X), names[expected.predict(X)])
     # Classes may be passed again, in any order.
-    estimator.partial_fit(X, y, classes=names[::-1])
+    estimator.partial_fit(X, names[codes], classes=names[::-1])
+
+
+def test_more_classes_than_a_byte_counts():
+    X, y = rows(280), np.arange(280)
+    estimator = ScInOLClassifier().partial_fit(X[-20:], y[-20:], classes=y)
+    assert np.isfinite(estimator.coef_).all()
+    assert estimator.predict(X).max() > 255
+
+
+@pytest.mark.parametrize("estimator", AVERAGING_ESTIMATORS)
+def test_ways_to_ask_for_averaging(estimator, engine):
+    true, one, false, late = (
+        partial_fit(estimator(average=average), *data(estimator))
+        for average in (True, 1, False, 1000)
+    )
+    assert_same_model(true, one)
+    assert_allclose(late.coef_, false.coef_, rtol=1e-12)  # not yet
+    assert np.any(true.coef_ != false.coef_)
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
@@ -423,56 +396,23 @@ def test_labels_of_pandas_types(dtype, as_table):
     values = np.array([1, 2, 1] if dtype == "Int64" else [True, False, True])
     y = pd.Series(values, dtype=dtype)
     y = y.to_frame() if as_table else y
-    for model in (
-        ScInOLClassifier().fit(np.eye(3), y),
-        ScInOLClassifier(new_classes="add").partial_fit(np.eye(3), y),
-    ):
-        assert model.classes_.dtype == values.dtype
-        assert_array_equal(model.classes_, np.unique(values))
-
-
-@classifiers
-def test_many_classes(classifier):
-    """More than a byte counts."""
-    X, y = rows(280), np.arange(280)
-    estimator = classifier().partial_fit(X[-20:], y[-20:], classes=y)
-    assert estimator.coef_.shape == (280, 4)
-    assert np.isfinite(estimator.coef_).all()
-    assert estimator.predict(X).max() > 255
-
-
-# Averaging.
-
-
-@pytest.mark.parametrize("estimator", AVERAGING_ESTIMATORS)
-def test_ways_to_ask_for_averaging(estimator, engine):
-    X, y = data(estimator)
-
-    def fit(average):
-        return partial_fit(estimator(average=average), X, y)
-
-    assert_same_model(fit(True), fit(1))
-    assert_same_model(fit(False), fit(0))
-    assert_allclose(fit(1000).coef_, fit(0).coef_, rtol=1e-12)  # not yet
-    assert np.any(fit(True).coef_ != fit(False).coef_)
+    model = ScInOLClassifier(new_classes="add").partial_fit(np.eye(3), y)
+    for classes in ScInOLClassifier().fit(np.eye(3), y).classes_, model.classes_:
+        assert classes.dtype == values.dtype
+        assert_array_equal(classes, np.unique(values))
 
 
 # Regret bounds; tests/learners/test_regret_bounds.py has what they promise.
 
 
 @pytest.mark.parametrize("classifier", [e for e in CLASSIFIERS if has_bound(e)])
-def test_shapes_of_comparators_of_classifiers(classifier):
-    X = rows()
+def test_comparators_of_classifiers(classifier):
+    X, coef = rows(), np.ones((3, 4))
     two = classifier(center=False, **FEW_EPOCHS).fit(X, labels(X))
     bound = two.regret_bound([1, 2, 3, 4], 5)
     assert isinstance(bound, float)
     assert two.regret_bound([[1, 2, 3, 4]], [5]) == bound
-    assert not np.isnan(two.regret_bound(two.coef_, two.intercept_))
-    assert not np.isnan(two.regret_bound(np.zeros(4)))
-
     three = classifier(center=False, **FEW_EPOCHS).fit(X, labels(X, 3))
-    assert not np.isnan(three.regret_bound(three.coef_, three.intercept_))
-    coef = np.ones((3, 4))
     assert three.regret_bound(coef, 2.0) == three.regret_bound(coef, [2.0] * 3)
     for wrong in ([1, 2, 3, 4], np.ones((1, 4)), np.ones((4, 3))):
         with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(3, 4\)"):
@@ -481,28 +421,24 @@ def test_shapes_of_comparators_of_classifiers(classifier):
         three.regret_bound(coef, [1.0, 2.0])
 
 
-@pytest.mark.parametrize("regressor", [e for e in REGRESSORS if has_bound(e)])
-def test_shapes_of_comparators_of_regressors(regressor):
-    X = rows()
-    one = regressor(**as_given(regressor), **FEW_EPOCHS).fit(X, targets(X))
-    assert not np.isnan(one.regret_bound(one.coef_, one.intercept_))
-    for wrong in (np.ones(3), np.ones((2, 4))):
-        with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(1, 4\)"):
-            one.regret_bound(wrong)
-    with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(1,\)"):
-        one.regret_bound(np.ones(4), np.ones((1, 1, 1)))
-    several = clone(one).fit(X, targets(X, 3))
-    assert not np.isnan(several.regret_bound(several.coef_, several.intercept_))
-
-
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_bound(e)])
-def test_comparator_of_a_model_without_intercept(estimator):
+def test_comparators(estimator):
     X, y = data(estimator)
     parameters = as_given(estimator) | FEW_EPOCHS
-    fitted = estimator(fit_intercept=False, **parameters).fit(X, y)
-    assert not np.isnan(fitted.regret_bound(np.ones(4)))
+    model = estimator(**parameters).fit(X, y)
+    assert not np.isnan(model.regret_bound(model.coef_, model.intercept_))
+    for coef in (np.ones(3), np.ones((2, 4))):
+        with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(1, 4\)"):
+            model.regret_bound(coef)
+    with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(1,\)"):
+        model.regret_bound(np.ones(4), np.ones((1, 1, 1)))
+    several = labels(X, 3) if is_classifier(model) else targets(X, 3)
+    several = clone(model).fit(X, several)
+    assert not np.isnan(several.regret_bound(several.coef_, several.intercept_))
+    without = estimator(fit_intercept=False, **parameters).fit(X, y)
+    assert not np.isnan(without.regret_bound(np.ones(4)))
     with pytest.raises(ValueError, match="intercept must be 0"):
-        fitted.regret_bound(np.ones(4), 1.0)
-    for wrong in (np.full(4, np.nan), np.full(4, np.inf)):
+        without.regret_bound(np.ones(4), 1.0)
+    for value in np.nan, np.inf:
         with pytest.raises(ValueError, match=r"Input coef contains (NaN|infinity)"):
-            fitted.regret_bound(wrong)
+            without.regret_bound(np.full(4, value))
