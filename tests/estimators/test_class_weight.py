@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.utils import compute_class_weight
+from sklearn.utils.class_weight import compute_sample_weight
 from support.registry import ESTIMATORS
 
 from sklearn_scinol import (
@@ -31,12 +31,10 @@ def rows(n_rows=40, seed=0):
     return X, y
 
 
-def running_weights(y, sample_weight=None, counts=()):
+def running_weights(y, sample_weight, counts=()):
     """Return weights of rows, each by scikit-learn's formula for the rows up to it."""
     counts, weights = Counter(counts), []
-    for label, c in zip(
-        y, np.ones(len(y)) if sample_weight is None else sample_weight, strict=True
-    ):
+    for label, c in zip(y, sample_weight, strict=True):
         if c > 0.0:
             counts[label] += 1
             c *= counts.total() / (len(counts) * counts[label])
@@ -57,25 +55,28 @@ def assert_same_model(actual, expected, X):
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_partial_fit(classifier, container, weighted, engine):
-    """The same as with sample weights, whatever the chunks are."""
+    """The same as with sample weights, whatever the chunks are; and failing calls."""
     X, y = rows()
-    X, c = container(X), None
+    X, c = container(X), np.ones(len(y))
     if weighted:
         c = np.random.default_rng(1).choice([0.0, 0.5, 2.0], size=len(y))
-    expected = classifier()
-    answers = expected.partial_fit_predict(
-        X, y, classes=CLASSES, sample_weight=running_weights(y, c)
+    given = {"sample_weight": c} if weighted else {}
+    expected, whole, in_parts = (
+        classifier(class_weight=weights) for weights in (None, "balanced", "balanced")
     )
-    whole = classifier(class_weight="balanced")
     assert_array_equal(
-        whole.partial_fit_predict(X, y, classes=CLASSES, sample_weight=c), answers
+        whole.partial_fit_predict(X, y, classes=CLASSES, **given),
+        expected.partial_fit_predict(
+            X, y, classes=CLASSES, sample_weight=running_weights(y, c)
+        ),
     )
     assert_same_model(whole, expected, X)
-    in_parts = classifier(class_weight="balanced")
     for part in np.array_split(np.arange(len(y)), [1, 2, 11, 30]):
-        weight = None if c is None else c[part]
-        in_parts.partial_fit(X[part], y[part], classes=CLASSES, sample_weight=weight)
+        given = {"sample_weight": c[part]} if weighted else {}
+        in_parts.partial_fit(X[part], y[part], classes=CLASSES, **given)
         in_parts._check_state()
+        with pytest.raises(ValueError, match="infinity"):
+            in_parts.partial_fit(X * np.inf, y)
     assert_same_model(in_parts, expected, X)
 
 
@@ -86,14 +87,11 @@ def test_goes_on_from_the_rows_of_fit(classifier, engine):
     few = {"max_iter": 2, "tol": None, "random_state": 0}
     c = np.random.default_rng(2).exponential(size=40)
     model = classifier(class_weight="balanced", **few).fit(X[:40], y[:40], c)
-    counts = Counter(y[:40])
-    of_fit = compute_class_weight("balanced", classes=CLASSES, y=y[:40])
-    of_fit = of_fit[np.searchsorted(CLASSES, y[:40])]
-    expected = classifier(**few).fit(X[:40], y[:40], of_fit * c)
+    weights = compute_sample_weight("balanced", y[:40])
+    expected = classifier(**few).fit(X[:40], y[:40], weights * c)
     assert_same_model(model, expected, X)
     for part in slice(40, 45), slice(45, 60):
-        weight = running_weights(y[part], counts=counts)
-        counts.update(y[part])
+        weight = running_weights(y[part], np.ones(60)[part], Counter(y[: part.start]))
         expected.partial_fit(X[part], y[part], sample_weight=weight)
         model.partial_fit(X[part], y[part])
     assert_same_model(model, expected, X)
@@ -118,7 +116,6 @@ def test_experts_have_weights_of_their_own(engine):
     """Each learns as it does alone, given the weights of the mixture's rows."""
     X, y = rows()
     c = np.random.default_rng(3).choice([0.0, 0.5, 2.0], size=len(y))
-    codes = np.searchsorted(CLASSES, y)
     experts = [
         ("scinol", ScInOLClassifier(class_weight="balanced")),
         ("implicit", AdaImplicitClassifier(class_weight={0: 2.0})),
@@ -130,22 +127,7 @@ def test_experts_have_weights_of_their_own(engine):
         model.partial_fit(X[7:], y[7:], sample_weight=c[7:])
         model._check_state()
         given = c if class_weight is None else running_weights(y, c)
+        codes = np.searchsorted(CLASSES, y)
         for (_, expert), fitted in zip(experts, model.estimators_, strict=True):
-            alone = clone(expert)
-            alone.partial_fit(X, codes, classes=range(3), sample_weight=given)
+            alone = clone(expert).partial_fit(X, codes, range(3), given)
             assert_same_model(fitted, alone, X)
-
-
-def test_failing_calls_count_nothing(engine):
-    X, y = rows()
-    model = ScInOLClassifier(class_weight="balanced")
-    model.partial_fit(X[:5], y[:5], classes=CLASSES)
-    bad = X.copy()
-    bad[-1, 0] = np.inf
-    with pytest.raises(ValueError, match="infinity"):
-        model.partial_fit(bad, y)
-    model.partial_fit(X[5:], y[5:])
-    expected = ScInOLClassifier().partial_fit(
-        X, y, classes=CLASSES, sample_weight=running_weights(y)
-    )
-    assert_same_model(model, expected, X)

@@ -15,11 +15,6 @@ from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.models.linear import LinearModel
 
 N_FEATURES = 40
-containers = pytest.mark.parametrize(
-    "container", [np.array, sparse.csr_array], ids=["dense", "sparse"]
-)
-# One row, rows with fewer entries than there are features, rows with more.
-amounts = pytest.mark.parametrize("n_rows", [1, 12, 300])
 
 
 REFUSED = r"under-/overflow occurred|NaN or infinity|sums of losses are too large"
@@ -34,10 +29,12 @@ def rows(n, seed=0):
     return X
 
 
+RATE = {"learning_rate": 1e20, "fit_intercept": False, "center": False}
+
+
 def diverging(**parameters):
     """Learns at a rate that only rows of 1e-10 can bear."""
-    defaults = {"learning_rate": 1e20, "fit_intercept": False, "center": False}
-    return BaselineRegressor("sgd", loss="squared_error", **defaults | parameters)
+    return BaselineRegressor("sgd", loss="squared_error", **RATE | parameters)
 
 
 def assert_unchanged_by(fail, estimator):
@@ -47,11 +44,6 @@ def assert_unchanged_by(fail, estimator):
         fail(estimator)
     assert_identical(vars(estimator), vars(before))
     return before
-
-
-def assert_go_on_alike(one, other, X, y):
-    assert_identical(one.partial_fit_predict(X, y), other.partial_fit_predict(X, y))
-    assert_identical(vars(one), vars(other))
 
 
 class Diverging(NamedTuple):
@@ -71,25 +63,15 @@ CODES, HUGE, ONES = np.arange(300) % 3, np.full(300, 1e98), np.ones(300)
 NOISE = np.random.default_rng(0).normal(size=300)
 #: Whose moments go back as well: those of the columns that came up, and all.
 STANDARDISED = diverging(center=True, scale=True, standardize_target=True)
-CLASSES = BaselineClassifier(
-    "sgd", loss="squared_hinge", learning_rate=1e20, fit_intercept=False, center=False
-)
+CLASSES = BaselineClassifier("sgd", loss="squared_hinge", **RATE)
 #: With one expert that diverges, whatever the others had learned by then.
-MIXTURE = HedgeRegressor(
-    [
-        ("first", ScInOLRegressor(center=False)),
-        ("diverging", diverging()),
-        ("last", ScInOLRegressor(algorithm="scinol1", center=False)),
-    ],
-    loss="squared_error",
-)
+MEMBERS = ScInOLRegressor(center=False), diverging(), ScInOLRegressor("huber")
+MIXTURE = HedgeRegressor([*zip("abc", MEMBERS, strict=True)], loss="squared_error")
 KINDS = {
     "plain": Diverging(diverging(), HUGE, ONES),
     "averaged": Diverging(diverging(average=3), HUGE, ONES),
-    "scaled": Diverging(diverging(scale=True), np.zeros(300), ONES, (1.0, 1.0)),
-    "standardised": Diverging(
-        STANDARDISED, np.full(300, 3.0), NOISE, (1.0, 1.0), (np.array,)
-    ),
+    "scaled": Diverging(diverging(scale=True), 0.0 * ONES, ONES, (1.0, 1.0)),
+    "standardised": Diverging(STANDARDISED, 3.0 * ONES, NOISE, (1.0, 1.0), (np.array,)),
     "classes": Diverging(CLASSES, CODES, CODES),
     "mixture": Diverging(MIXTURE, HUGE, ONES),
 }
@@ -100,7 +82,8 @@ KINDS = {
     ("kind", "container"),
     [(kind, each) for kind in KINDS for each in KINDS[kind].containers],
 )
-@amounts
+# One row, rows with fewer entries than there are features, rows with more.
+@pytest.mark.parametrize("n_rows", [1, 12, 300])
 def test_rows_too_large_for_the_rate(kind, n_rows, container, engine):
     estimator, of_tame, of_wild, units, _ = KINDS[kind]
     if units[1] == 1.0 and n_rows == 1:
@@ -113,7 +96,22 @@ def test_rows_too_large_for_the_rate(kind, n_rows, container, engine):
         for weights in {}, {"sample_weight": np.ones(n_rows)}:
             fail = methodcaller(method, *wild, **weights)
             before = assert_unchanged_by(fail, estimator)
-    assert_go_on_alike(estimator, before, *tame)
+    one, other = (each.partial_fit_predict(*tame) for each in (estimator, before))
+    assert_identical(one, other)
+    assert_identical(vars(estimator), vars(before))
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+@pytest.mark.parametrize("n_rows", [3, 12, 300])
+@pytest.mark.parametrize("warm_start", [None, False, True])
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "partial_fit_predict"])
+def test_fresh_and_fitted_estimators(container, n_rows, warm_start, method, engine):
+    wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
+    estimator = diverging()
+    if warm_start is not None:
+        estimator = diverging(warm_start=warm_start, max_iter=2, tol=None)
+        estimator.fit(container(rows(20) * 1e-10), np.full(20, 1e98))
+    assert_unchanged_by(methodcaller(method, *wild), estimator)
 
 
 @pytest.mark.parametrize("average", [False, 3])
@@ -129,28 +127,3 @@ def test_balls(average, engine, monkeypatch):
             patch.setattr(LinearModel, "is_finite", lambda *_: False)
             assert_unchanged_by(methodcaller("partial_fit", X[[i]], y[[i]]), model)
         model.partial_fit(X[[i]], y[[i]])
-
-
-@containers
-@amounts
-def test_an_estimator_that_has_not_learned(n_rows, container, engine):
-    wild = container(rows(max(n_rows, 3), seed=1) * 1e95), np.ones(max(n_rows, 3))
-    for fail in (
-        lambda e: e.partial_fit(*wild),
-        lambda e: e.fit(*wild),
-        lambda e: e.partial_fit_predict(*wild),
-    ):
-        estimator = diverging()
-        assert_unchanged_by(fail, estimator)
-        assert vars(estimator) == estimator.get_params()
-
-
-@containers
-def test_fit_of_a_fitted_estimator(container, engine):
-    tame = container(rows(20) * 1e-10), np.full(20, 1e98)
-    wild = container(rows(5, seed=1) * 1e95), np.ones(5)
-    for warm_start in False, True:
-        parameters = {"warm_start": warm_start, "max_iter": 2, "tol": None}
-        estimator = diverging(**parameters).fit(*tame)
-        before = assert_unchanged_by(lambda e: e.fit(*wild), estimator)
-        assert_go_on_alike(estimator, before, *tame)

@@ -2,6 +2,7 @@
 
 import pickle
 import tracemalloc
+from functools import partial
 from tempfile import TemporaryFile
 
 import numpy as np
@@ -51,15 +52,15 @@ def score(estimator, X):
     )(X)
 
 
-def assert_usable(estimator, X, expected_X):
-    """Learning, to the last bit, and predicting are as on `expected_X`."""
-    y = targets(estimator)
-    parameters = {"random_state": 0, "max_iter": 2, "tol": None}
-    for learn in (partial_fit, estimator.fit):
-        given = learn(estimator(**parameters), X, y)
-        expected = learn(estimator(**parameters), expected_X, y)
-        assert state(given) == state(expected)
-        assert_allclose(score(given, X), score(expected, expected_X), rtol=1e-12)
+def fit(estimator, X, y):
+    return estimator(random_state=0, max_iter=2, tol=None).fit(X, y)
+
+
+def contents(X):
+    """Everything that an array keeps, whatever its format."""
+    if sparse.issparse(X) and X.format != "dok":
+        X = {name: part for name, part in vars(X).items() if not name.startswith("_")}
+    return pickle.dumps(X)
 
 
 # Dense rows.
@@ -88,146 +89,112 @@ DENSE = {
 @all_estimators
 @pytest.mark.parametrize("name", DENSE)
 def test_dense(estimator, name, engine):
-    X = DENSE[name](np.abs(rows()))
-    before = pickle.dumps(X)
-    assert_usable(estimator, X, np.array(X, dtype=float))
-    assert pickle.dumps(X) == before
+    """Learning, to the last bit, and predicting are as on an array of floats."""
+    X, y = DENSE[name](np.abs(rows())), targets(estimator)
+    before, expected_X = contents(X), np.array(X, dtype=float)
+    for given, expected in (
+        (partial_fit(estimator(), X, y), partial_fit(estimator(), expected_X, y)),
+        (fit(estimator, X, y), fit(estimator, expected_X, y)),
+    ):
+        assert state(given) == state(expected)
+        assert_allclose(score(given, X), score(expected, expected_X), rtol=1e-12)
+    assert contents(X) == before
 
 
 # Sparse rows.
 
 
-def parts(X):
-    """Everything that a sparse array keeps, whatever its format."""
-    names = ("data", "indices", "indptr", "row", "col", "coords", "rows", "offsets")
-    return pickle.dumps(
-        {name: getattr(X, name) for name in names if hasattr(X, name)}
-        if X.format != "dok"
-        else dict(X)
-    )
-
-
 @all_estimators
 @pytest.mark.parametrize("name", SPARSE)
 def test_sparse(estimator, name, engine):
-    X = SPARSE[name](rows())
-    before = parts(X)
-    expected = sparse.csr_array(rows())
-    if name in ("duplicates", "duplicates-float32"):
-        assert not X.has_canonical_format
+    """Entries of a row may be summed in another order."""
+    X, expected_X = SPARSE[name](rows()), sparse.csr_array(rows())
     y = targets(estimator)
-    given, other = (partial_fit(estimator(), X_, y) for X_ in (X, expected))
-    # Entries of a row may be summed in another order.
-    assert_allclose(given.coef_, other.coef_, rtol=1e-12, atol=1e-15)
-    assert_allclose(given.intercept_, other.intercept_, rtol=1e-12)
-    assert given.regret_bound(np.ones(given.coef_.shape)) == pytest.approx(
-        other.regret_bound(np.ones(given.coef_.shape)), rel=1e-12
-    )
-    assert_allclose(score(given, X), score(other, expected), rtol=1e-12)
-    given, other = (
-        estimator(random_state=0, max_iter=2, tol=None).fit(X_, y)
-        for X_ in (X, expected)
-    )
-    assert_allclose(given.coef_, other.coef_, rtol=1e-12, atol=1e-15)
-    assert parts(X) == before
+    before = contents(X)
+    for given, expected in (
+        (partial_fit(estimator(), X, y), partial_fit(estimator(), expected_X, y)),
+        (fit(estimator, X, y), fit(estimator, expected_X, y)),
+    ):
+        assert_allclose(given.coef_, expected.coef_, rtol=1e-12, atol=1e-15)
+        assert_allclose(given.intercept_, expected.intercept_, rtol=1e-12)
+        bounds = [e.regret_bound(np.ones(e.coef_.shape)) for e in (given, expected)]
+        assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
+        assert_allclose(score(given, X), score(expected, expected_X), rtol=1e-12)
+    assert contents(X) == before
 
 
 @all_estimators
 def test_wide_and_hardly_filled(estimator, engine):
     """Few entries, many columns; predictions take a way of their own."""
     wide = sparse.random(30, 100_000, density=2e-5, random_state=0, format="csr")
-    y = targets(estimator, 30)
-    given = partial_fit(estimator(), wide, y)
+    given = partial_fit(estimator(), wide, targets(estimator, 30))
     X = 10 * wide  # beyond what was seen
-    together = score(given, X)
-    for r in range(3):
-        assert_allclose(score(given, X[[r]])[0], together[r], rtol=1e-12)
-        assert_allclose(score(given, X[[r]].toarray())[0], together[r], rtol=1e-12)
+    for r, expected in enumerate(score(given, X)[:3]):
+        assert_allclose(score(given, X[[r]])[0], expected, rtol=1e-12)
+        assert_allclose(score(given, X[[r]].toarray())[0], expected, rtol=1e-12)
 
 
 @all_estimators
 def test_centring_of_sparse_rows(estimator, engine):
     X, y = rows(), targets(estimator)
-    words = "Cannot center sparse matrices"
-    with pytest.raises(ValueError, match=words):
-        partial_fit(estimator(center=True), sparse.csr_array(X), y)
-    fitted = partial_fit(estimator(center=True), X, y)
-    with pytest.raises(ValueError, match=words):
-        partial_fit(fitted, sparse.csr_array(X), y)
+    for fitted in estimator(center=True), partial_fit(estimator(center=True), X, y):
+        with pytest.raises(ValueError, match="Cannot center sparse matrices"):
+            partial_fit(fitted, sparse.csr_array(X), y)
 
 
 # Frames.
 
 
-def assert_same_as_array(estimator, frame, y, class_names=None):
-    expected = partial_fit(estimator(), rows(), targets(estimator))
-    given = estimator()
-    keywords = {"classes": class_names} if class_names is not None else {}
-    if is_classifier(given):
-        given.partial_fit(frame, y, **({"classes": [0, 1, 2]} | keywords))
-    else:
-        given.partial_fit(frame, y)
-    assert_array_equal(given.coef_, expected.coef_)
-    assert_array_equal(given.intercept_, expected.intercept_)
-    names = getattr(StandardScaler().fit(frame), "feature_names_in_", None)
-    assert_array_equal(getattr(given, "feature_names_in_", None), names)
-    assert_allclose(score(given, frame), score(expected, rows()), rtol=1e-12)
-    if class_names is not None:
-        predicted = np.asarray(class_names)[expected.predict(rows())]
-        assert_array_equal(given.predict(frame), predicted)
+def pandas_frames(X):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    index = np.random.default_rng(2).permutation(40)  # labels of rows do not count
+    types = np.float32, int, {"a": int, "b": np.float32}, "Float64"
+    frames = [frame, frame.set_index(index), *map(frame.astype, types)]
+    labels = [partial(pd.Series, dtype=t) for t in (None, object, "category", "string")]
+    return frames, labels
+
+
+def polars_frames(X):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame(X, schema=["a", "b", "c", "d"])
+    return [frame, *map(frame.cast, (pl.Float32, pl.Int8))], [pl.Series]
 
 
 @all_estimators
-def test_pandas(estimator, engine):
-    pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(rows(), columns=["a", "b", "c", "d"])
-    index = np.random.default_rng(2).permutation(40)
-    y = pandas.Series(targets(estimator), index=index)  # labels of rows do not count
-    before = frame.copy()
-    for given in (
-        frame,
-        frame.astype(np.float32),
-        frame.astype(int),
-        frame.astype({"a": int, "b": np.float32}),
-        frame.astype("Float64"),
-        frame.set_index(index),
-    ):
-        assert_same_as_array(estimator, given, y)
-    pandas.testing.assert_frame_equal(frame, before)
-    if is_classifier(estimator()):
-        names = ["no", "perhaps", "yes"]
-        for dtype in (None, object, "category", "string"):
-            labels = pandas.Series(np.take(names, y), dtype=dtype)
-            assert_same_as_array(estimator, frame, labels, names)
-    else:
-        outputs = pandas.DataFrame({"one": y, "two": -y})
-        both = estimator().fit(frame, outputs)
-        assert both.predict(frame).shape == (40, 2)
-
-
-@all_estimators
-def test_sparse_pandas(estimator, engine):
-    pandas = pytest.importorskip("pandas")
-    names = ["a", "b", "c", "d"]
-    X, y = sparse.csr_matrix(rows()), targets(estimator)
-    frame = pandas.DataFrame.sparse.from_spmatrix(X, columns=names)
-    given = partial_fit(estimator(), frame, y)
+@pytest.mark.parametrize("frames_of", [pandas_frames, polars_frames])
+def test_frames(estimator, frames_of, engine):
+    X, y = rows(), targets(estimator)
+    (frames, labels), given_y = frames_of(X), y
     expected = partial_fit(estimator(), X, y)
-    assert_allclose(given.coef_, expected.coef_, rtol=1e-12)
+    names = getattr(StandardScaler().fit(frames[0]), "feature_names_in_", None)
+    for k, frame in enumerate(frames):
+        before, given = frame.__copy__(), estimator()
+        if is_classifier(given):
+            classes = np.array(["no", "perhaps", "yes"])
+            given_y = labels[k % len(labels)](classes[y].tolist())
+            given.partial_fit(frame, given_y, classes=classes)
+            predicted = classes[expected.predict(X)]
+            assert_array_equal(given.predict(frame), predicted)
+        else:
+            given.partial_fit(frame, labels[0](y))
+        assert_array_equal(given.coef_, expected.coef_)
+        assert_array_equal(given.intercept_, expected.intercept_)
+        assert_array_equal(getattr(given, "feature_names_in_", None), names)
+        assert_allclose(score(given, frame), score(expected, X), rtol=1e-12)
+        assert frame.equals(before)
 
 
 @all_estimators
-def test_polars(estimator, engine):
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame(rows(), schema=["a", "b", "c", "d"])
-    y = polars.Series(targets(estimator))
-    assert_same_as_array(estimator, frame, y)
-    assert_same_as_array(estimator, frame.cast(polars.Float32), y)
-    assert_same_as_array(estimator, frame.cast(polars.Int8), y)
-    if is_classifier(estimator()):
-        names = ["no", "perhaps", "yes"]
-        labels = polars.Series(np.take(names, y.to_numpy()).tolist())
-        assert_same_as_array(estimator, frame, labels, names)
+def test_sparse_frames_and_frames_of_targets(estimator, engine):
+    pd = pytest.importorskip("pandas")
+    X, y = sparse.csr_matrix(rows()), targets(estimator)
+    frame = pd.DataFrame.sparse.from_spmatrix(X, columns=["a", "b", "c", "d"])
+    given, expected = (partial_fit(estimator(), each, y) for each in (frame, X))
+    assert_allclose(given.coef_, expected.coef_, rtol=1e-12)
+    if not is_classifier(given):
+        several = given.fit(rows(), pd.DataFrame({"one": y, "two": -y}))
+        assert several.predict(rows()).shape == (40, 2)
 
 
 # Targets and weights.
@@ -235,9 +202,8 @@ def test_polars(estimator, engine):
 
 @all_estimators
 def test_targets_and_weights_in_any_format(estimator, engine):
-    X, y = rows(), targets(estimator)
-    weight = np.arange(40) % 3 / 2
-    expected = partial_fit(estimator(), X, y, sample_weight=weight)
+    X, y, c = rows(), targets(estimator), np.arange(40) % 3 / 2
+    expected = partial_fit(estimator(), X, y, sample_weight=c)
     for convert in (
         list,
         read_only,
@@ -246,11 +212,11 @@ def test_targets_and_weights_in_any_format(estimator, engine):
         lambda values: values.astype(object),
         lambda values: values.astype(np.float32),
     ):
-        y_given, weight_given = convert(y), convert(weight)
-        before = pickle.dumps((y_given, weight_given))
-        given = partial_fit(estimator(), X, y_given, sample_weight=weight_given)
-        assert pickle.dumps((y_given, weight_given)) == before
-        assert state(given) == state(expected)
+        given = convert(y), convert(c)
+        before = pickle.dumps(given)
+        made = partial_fit(estimator(), X, given[0], sample_weight=given[1])
+        assert pickle.dumps(given) == before
+        assert state(made) == state(expected)
 
 
 # Memory.
@@ -259,12 +225,17 @@ LARGE = 60 * 2**20
 ALLOWED = 25 * 2**20
 
 
-def peak_rise(call):
-    """Bytes that a call needs at most beyond what it finds; NumPy's are traced."""
+def assert_not_copied(fitted, X, method="partial_fit", **keywords):
+    """Learning needs little memory beyond what it finds; NumPy's is traced."""
+    y = np.arange(X.shape[0]) % 2
+    y = y if is_classifier(fitted) else y.astype(float)
+    classes = {"classes": [0, 1]} if is_classifier(fitted) else {}
+    fitted.partial_fit(X[:10], y[:10], **classes)
+    learn = getattr(fitted, method)
     tracemalloc.start()
     try:
-        call()
-        return tracemalloc.get_traced_memory()[1]
+        learn(X, y, **keywords)
+        assert tracemalloc.get_traced_memory()[1] < ALLOWED
     finally:
         tracemalloc.stop()
 
@@ -281,14 +252,13 @@ def large(request):
 
 
 # So many rows take compiled loops, or NumPy's on long rows.
+IN_EARNEST = [
+    (ScInOLClassifier, "numpy"),
+    (ScInOLRegressor, "numba"),
+    *thoroughly((ScInOLClassifier, "numba"), (ScInOLRegressor, "numpy")),
+]
 in_earnest = pytest.mark.parametrize(
-    ("estimator", "engine"),
-    [
-        (ScInOLClassifier, "numpy"),
-        (ScInOLRegressor, "numba"),
-        *thoroughly((ScInOLClassifier, "numba"), (ScInOLRegressor, "numpy")),
-    ],
-    indirect=["engine"],
+    ("estimator", "engine"), IN_EARNEST, indirect=["engine"]
 )
 
 
@@ -299,16 +269,9 @@ in_earnest = pytest.mark.parametrize(
 def test_dense_rows_are_not_copied(estimator, order, large, engine):
     X = large if order == "C" else large.T.reshape(large.shape, order="F")
     assert X.nbytes > LARGE - 2**20
-    y = np.arange(X.shape[0]) % 2
-    weight = np.ones(X.shape[0])
-    keywords = {"classes": [0, 1]} if is_classifier(estimator()) else {}
-    fitted = estimator().partial_fit(X[:10], y[:10], **keywords)
-
-    def learn():
-        fitted.partial_fit(X, y, sample_weight=weight)
-
-    assert peak_rise(learn) < ALLOWED
-    assert peak_rise(lambda: fitted.partial_fit_predict(X, y)) < ALLOWED
+    model = estimator()
+    assert_not_copied(model, X, sample_weight=np.ones(X.shape[0]))
+    assert_not_copied(model, X, "partial_fit_predict")
 
 
 @pytest.mark.slow
@@ -316,24 +279,15 @@ def test_dense_rows_are_not_copied(estimator, order, large, engine):
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_many_short_rows_are_not_copied(estimator, engine):
     """Nor are their targets; NumPy would take as long for each row."""
-    X = np.zeros((LARGE // 8 // 4, 4))
-    y = np.arange(X.shape[0]) % 2
-    y = y if is_classifier(estimator()) else y.astype(float)
-    keywords = {"classes": [0, 1]} if is_classifier(estimator()) else {}
-    fitted = estimator().partial_fit(X[:10], y[:10], **keywords)
-    assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
+    assert_not_copied(estimator(), np.zeros((LARGE // 8 // 4, 4)))
 
 
 @pytest.mark.thorough
 @in_earnest
 def test_sparse_rows_are_not_copied(estimator, engine):
-    n_samples, nnz = 100, 80_000
-    data = np.ones(n_samples * nnz)
-    indices = np.tile(np.arange(nnz, dtype=np.int32), n_samples)
-    indptr = nnz * np.arange(n_samples + 1, dtype=np.int32)
-    X = sparse.csr_array((data, indices, indptr), shape=(n_samples, nnz))
-    assert data.nbytes + indices.nbytes > 3 * ALLOWED
-    y = np.arange(n_samples) % 2
-    keywords = {"classes": [0, 1]} if is_classifier(estimator()) else {}
-    fitted = estimator().partial_fit(X[:10], y[:10], **keywords)
-    assert peak_rise(lambda: fitted.partial_fit(X, y)) < ALLOWED
+    n, nnz = 100, 80_000
+    indices = np.tile(np.arange(nnz, dtype=np.int32), n)
+    indptr = nnz * np.arange(n + 1, dtype=np.int32)
+    X = sparse.csr_array((np.ones(n * nnz), indices, indptr), shape=(n, nnz))
+    assert X.data.nbytes + indices.nbytes > 3 * ALLOWED
+    assert_not_copied(estimator(), X)

@@ -11,9 +11,9 @@ import os
 import signal
 import sys
 import threading
-from contextlib import contextmanager
+from contextlib import suppress
 from functools import cache, partial
-from itertools import count, pairwise
+from itertools import count, pairwise, product
 from time import perf_counter, sleep
 
 import joblib
@@ -72,56 +72,44 @@ TEAM = [
     ("slow", BaselineRegressor("adaogd", learning_rate=0.01)),
     ("fast", BaselineRegressor("adaogd", learning_rate=1.0)),
 ]
+SCALED = BaselineRegressor("adaogd", scale=True)
+FORGETTING = clone(SCALED).set_params(moment_forgetting=0.1)
+STANDARDISED = BaselineRegressor("adagrad", scale=True, standardize_target=True)
+KERNEL = DFEGRegressor(kernel="rbf", gamma=0.1)
+DENSE, SPARSE = (np.array, 40), (sparse.csr_array, 40)
+FEW_DENSE, FEW_SPARSE = (np.array, 20), (sparse.csr_array, 20)
+#: Estimators, in what they get rows, and how many.
 KINDS = {
     "one dense row": (ScInOLRegressor(center=False), np.array, 1),
-    "dense rows": (ScInOLRegressor(), np.array, 40),
-    "averages": (AdaImplicitRegressor(average=True, radius=1.0), np.array, 40),
-    "standardised": (
-        BaselineRegressor("adagrad", scale=True, standardize_target=True),
-        np.array,
-        40,
-    ),
-    "sparse rows": (ScInOLRegressor(), sparse.csr_array, 40),
-    "clipped dense rows": (ScInOLRegressor(clip_ratio=1.5), np.array, 40),
-    "clipped sparse rows": (ScInOLRegressor(clip_ratio=1.5), sparse.csr_array, 40),
+    "dense rows": (ScInOLRegressor(), *DENSE),
+    "averages": (AdaImplicitRegressor(average=True, radius=1.0), *DENSE),
+    "standardised": (STANDARDISED, *DENSE),
+    "sparse rows": (ScInOLRegressor(), *SPARSE),
+    "clipped dense rows": (ScInOLRegressor(clip_ratio=1.5), *DENSE),
+    "clipped sparse rows": (ScInOLRegressor(clip_ratio=1.5), *SPARSE),
     "few sparse rows": (AdaFTRLRegressor(clip_ratio=1.5), sparse.csr_array, 2),
-    "scaled sparse rows": (
-        BaselineRegressor("adaogd", scale=True),
-        sparse.csr_array,
-        40,
-    ),
-    "scaled sparse rows that forget": (
-        BaselineRegressor("adaogd", scale=True, moment_forgetting=0.1),
-        sparse.csr_array,
-        40,
-    ),
-    "squared error": (AdaImplicitRegressor("squared_error"), sparse.csr_array, 40),
-    "kernel": (DFEGRegressor(kernel="rbf", gamma=0.1, average=True), np.array, 40),
-    "budget": (DFEGRegressor(kernel="rbf", gamma=0.1, max_support=20), np.array, 40),
-    "neighbors": (OnlineKNeighborsRegressor(window=20), np.array, 40),
-    "forest": (MondrianForestRegressor(3, random_state=0), np.array, 40),
-    "mixture": (HedgeRegressor(), np.array, 20),
-    "mixture of sparse rows": (HedgeRegressor(), sparse.csr_array, 20),
-    "mixture of a team": (HedgeRegressor(TEAM), np.array, 20),
-    "mixture of others": (HedgeRegressor(EXPERTS), np.array, 20),
-    "mixture of others on sparse rows": (HedgeRegressor(EXPERTS), sparse.csr_array, 20),
-    "mixture in threads": (HedgeRegressor(EXPERTS, n_jobs=2), np.array, 20),
+    "scaled sparse rows": (SCALED, *SPARSE),
+    "scaled sparse rows that forget": (FORGETTING, *SPARSE),
+    "squared error": (AdaImplicitRegressor("squared_error"), *SPARSE),
+    "kernel": (clone(KERNEL).set_params(average=True), *DENSE),
+    "budget": (clone(KERNEL).set_params(max_support=20), *DENSE),
+    "neighbors": (OnlineKNeighborsRegressor(window=20), *DENSE),
+    "forest": (MondrianForestRegressor(3, random_state=0), *DENSE),
+    "mixture": (HedgeRegressor(), *FEW_DENSE),
+    "mixture of sparse rows": (HedgeRegressor(), *FEW_SPARSE),
+    "mixture of a team": (HedgeRegressor(TEAM), *FEW_DENSE),
+    "mixture of others": (HedgeRegressor(EXPERTS), *FEW_DENSE),
+    "mixture of others on sparse rows": (HedgeRegressor(EXPERTS), *FEW_SPARSE),
+    "mixture in threads": (HedgeRegressor(EXPERTS, n_jobs=2), *FEW_DENSE),
 }
 
 
 #: One for each way through the compiled engine; each loop takes its time to compile.
-COMPILED = [
-    "dense rows",
-    "sparse rows",
-    "scaled sparse rows",
-    "kernel",
-    "mixture of a team",
-    *thoroughly(*KINDS),
-]
+COMPILED = ["dense rows", "sparse rows", "scaled sparse rows", "kernel"]
+COMPILED += ["mixture of a team", *thoroughly(*KINDS)]
 kinds = pytest.mark.parametrize(
     ("kind", "engine"),
-    [(kind, "numpy") for kind in KINDS]
-    + [(kind, "numba") for kind in KINDS if kind in COMPILED],
+    [*product(KINDS, ["numpy"]), *product(dict.fromkeys(COMPILED), ["numba"])],
     indirect=["engine"],
 )
 
@@ -149,18 +137,23 @@ def prepared(kind, monkeypatch):
 def assert_whole(estimator, before, rows):
     """It has learned some rows, in order, and nothing else; and can go on."""
     X, y, c = rows
+    join_threads()
     estimator._check_state()
     n_learned = estimator.n_samples_seen_ - before.n_samples_seen_
     if n_learned == 0:
         assert_identical(vars(estimator), vars(before))
-    else:
+    before = copy.deepcopy(before)
+    if n_learned:
         end = np.searchsorted(np.cumsum(c > 0.0), n_learned) + 1
-        before = copy.deepcopy(before)
         before.partial_fit(X[:end], y[:end], sample_weight=c[:end])
         assert_identical(learned(estimator), learned(before))
     for one in estimator, before:
         one.partial_fit(X, y, sample_weight=c)
     assert_identical(learned(estimator), learned(before))
+
+
+def interrupt(*_, **__):
+    raise KeyboardInterrupt
 
 
 def is_interrupted(call, on_call):
@@ -192,27 +185,64 @@ def interrupted_at(line, call):
     return is_interrupted(call, on_call)
 
 
+def interrupted_at_lines(copy_and_call):
+    """Copies that were interrupted at random lines of their call."""
+    last = 1
+    while interrupted_at(last, copy_and_call()[1]):
+        last *= 2
+    for line in np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS):
+        one, call = copy_and_call()
+        if interrupted_at(line, call):
+            yield one
+
+
+def interrupted_at_times(copy_and_call):
+    """Copies that were interrupted at random times of their call."""
+    copy_and_call()[1]()  # compiles what is to be compiled
+    call, start = copy_and_call()[1], perf_counter()
+    call()
+    duration = perf_counter() - start
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        for delay in np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS):
+            one, call = copy_and_call()
+            with suppress(KeyboardInterrupt):
+                signal.setitimer(signal.ITIMER_REAL, delay)
+                call()
+                signal.setitimer(signal.ITIMER_REAL, 0.0)
+                continue
+            yield one
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, handler)
+
+
+def timers(test):
+    """Run a test where there are timers, and signals come to its thread."""
+    # Python drops an interruption that comes while an object is finalised.
+    dropped = "ignore::pytest.PytestUnraisableExceptionWarning"
+    is_main = threading.current_thread() is threading.main_thread()
+    no_signals = not (hasattr(signal, "setitimer") and is_main)
+    reason = "there are no timers, or signals come to another thread"
+    test = pytest.mark.filterwarnings(dropped)(test)
+    return pytest.mark.skipif(no_signals, reason=reason)(test)
+
+
+def copy_and_learn(estimator, rows):
+    X, y, c = rows
+    one = copy.deepcopy(estimator)
+    return one, partial(one.partial_fit, X, y, sample_weight=c)
+
+
 @pytest.mark.cases(1)
 @kinds
 def test_interrupted_at_a_line(kind, engine, monkeypatch):
     estimator, rows = prepared(kind, monkeypatch)
-    X, y, c = rows
+    copy_and_learn(estimator, rows)[1]()  # compiles what is to be compiled
     n_lines = 0
-
-    def run(line, one):
-        return interrupted_at(line, lambda: one.partial_fit(X, y, sample_weight=c))
-
-    run(-1, copy.deepcopy(estimator))  # compiles what is to be compiled
-    last = 1
-    while run(last, copy.deepcopy(estimator)):
-        last *= 2
-    moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
-    for line in moments:
-        one = copy.deepcopy(estimator)
-        if run(line, one):
-            n_lines += 1
-            join_threads()
-            assert_whole(one, estimator, rows)
+    for one in interrupted_at_lines(partial(copy_and_learn, estimator, rows)):
+        n_lines += 1
+        assert_whole(one, estimator, rows)
     assert n_lines >= N_MOMENTS / 2
 
 
@@ -232,60 +262,13 @@ def join_threads():
         sleep(0.001)
 
 
-@contextmanager
-def interrupted_after(delay):
-    """Raise KeyboardInterrupt in the block when that time has passed."""
-
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
-
-    handler = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        signal.setitimer(signal.ITIMER_REAL, delay)
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, handler)
-
-
-def timers(test):
-    """Run a test where there are timers, and signals come to its thread."""
-    # Python drops an interruption that comes while an object is finalised.
-    dropped = "ignore::pytest.PytestUnraisableExceptionWarning"
-    is_main = threading.current_thread() is threading.main_thread()
-    no_signals = not (hasattr(signal, "setitimer") and is_main)
-    reason = "there are no timers, or signals come to another thread"
-    test = pytest.mark.filterwarnings(dropped)(test)
-    return pytest.mark.skipif(no_signals, reason=reason)(test)
-
-
-def delays(call):
-    """Random times within a call, which compiles what is to be compiled first."""
-    call()
-    start = perf_counter()
-    call()
-    duration = perf_counter() - start
-    return np.random.default_rng(2).uniform(1e-5, duration, N_MOMENTS)
-
-
 @pytest.mark.cases(3)
 @timers
 @kinds
 def test_interrupted_at_a_time(kind, engine, monkeypatch):
     estimator, rows = prepared(kind, monkeypatch)
-    X, y, c = rows
-
-    def learn(one):
-        one.partial_fit(X, y, sample_weight=c)
-
-    for delay in delays(lambda: learn(copy.deepcopy(estimator))):
-        one = copy.deepcopy(estimator)
-        try:
-            with interrupted_after(delay):
-                learn(one)
-        except KeyboardInterrupt:
-            join_threads()
-            assert_whole(one, estimator, rows)
+    for one in interrupted_at_times(partial(copy_and_learn, estimator, rows)):
+        assert_whole(one, estimator, rows)
 
 
 # Single rows, and all moments at which Python looks for signals: where functions begin,
@@ -345,67 +328,46 @@ class Late:
         self.late.predict_one(x, "b")
 
 
+def before_scinol(step):
+    return make_online_pipeline(step, ScInOLRegressor())
+
+
+SCALER, MEANS = OnlineScaler(), OnlineTargetEncoder(n_hashed=99)
+HISTORY = OnlineHistory([0], 1, n_hashed=4)
+INTERVALS = OnlineConformalRegressor(ScInOLRegressor())
 ROW_CALLS = {
     "forest": (MondrianForestRegressor(3, random_state=0), "learn_one"),
     "prediction": (ScInOLRegressor(), "predict_one"),
     "late row": (ScInOLRegressor(), "late.learn_one"),
-    "late row of a pipeline": (
-        make_online_pipeline(OnlineScaler(), ScInOLRegressor()),
-        "late.learn_one",
-    ),
+    "late row of a pipeline": (before_scinol(SCALER), "late.learn_one"),
     "row that waits": (ScInOLRegressor(), "late.predict_one"),
     "row that waits again": (ScInOLRegressor(), "late.predict_again"),
-    "row of a pipeline that waits": (
-        make_online_pipeline(OnlineScaler(), ScInOLRegressor()),
-        "late.predict_one",
-    ),
-    "row that waits for its mean": (
-        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
-        "late.predict_again",
-    ),
-    "late row of means": (
-        make_online_pipeline(OnlineTargetEncoder(n_hashed=99), ScInOLRegressor()),
-        "late.learn_one",
-    ),
-    "row of a history that waits again": (
-        make_online_pipeline(OnlineHistory([0], 1, n_hashed=4), ScInOLRegressor()),
-        "late.predict_again",
-    ),
-    "late row of a history": (
-        make_online_pipeline(OnlineHistory([0], 1, n_hashed=4), ScInOLRegressor()),
-        "late.learn_one",
-    ),
+    "row of a pipeline that waits": (before_scinol(SCALER), "late.predict_one"),
+    "row that waits for its mean": (before_scinol(MEANS), "late.predict_again"),
+    "late row of means": (before_scinol(MEANS), "late.learn_one"),
+    "row of a history that waits": (before_scinol(HISTORY), "late.predict_again"),
+    "late row of a history": (before_scinol(HISTORY), "late.learn_one"),
     "late row of a mixture": (HedgeRegressor(TEAM), "late.learn_one"),
-    "late row with an interval": (
-        OnlineConformalRegressor(ScInOLRegressor()),
-        "late.learn_one",
-    ),
+    "late row with an interval": (INTERVALS, "late.learn_one"),
 }
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize("name", ROW_CALLS)
+@pytest.mark.parametrize(("estimator", "method"), ROW_CALLS.values(), ids=ROW_CALLS)
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
-def test_row_interrupted_at_any_moment(name, engine):
+def test_row_interrupted_at_any_moment(estimator, method, engine):
     """It is learned, or not; it waits, or not; and so it is for the next call."""
-    fitted = copy.deepcopy(ROW_CALLS[name][0]).partial_fit(
-        NUMBERS[:20], NUMBERS[:20, 0]
-    )
-    late_or_not, _, method = ROW_CALLS[name][1].rpartition(".")
+    fitted = copy.deepcopy(estimator).partial_fit(NUMBERS[:20], NUMBERS[:20, 0])
+    late_or_not, _, method = method.rpartition(".")
 
     def begin():
-        """A model, its state as pairs, and the call."""
+        """A call, and what gives the state of its model as pairs."""
         model = copy.deepcopy(fitted)
         one = model.row_by_row().learn_one(NUMBERS[20], NUMBERS[20, 0])
         late = Late(one) if late_or_not else None
         row = NUMBERS[21], NUMBERS[21, 0]
         call = partial(getattr(late or one, method), *row[: 1 + ("learn" in method)])
-
-        def state():
-            waiting = late and (late.late.n_dropped, [*late.late])
-            return [vars(model), waiting]
-
-        return call, state
+        return call, lambda: [vars(model), late and (late.late.n_dropped, [*late.late])]
 
     call, state = begin()
     call()
@@ -556,12 +518,11 @@ DICTS = [
     {"city": f"c{i % 7}", "rooms": i % 5, "x": x, "text": f"a nice flat {i} to let"}
     for i, x in enumerate(NUMBERS[:, 0].tolist())
 ]
+ENCODER = TableEncoder(n_named=4, n_hashed=64)
+CROSSING = clone(ENCODER).set_params(interactions=[("city", "rooms")])
 TRANSFORMERS = {
-    "encoder of dicts": (
-        TableEncoder(n_named=4, n_hashed=64, interactions=[("city", "rooms")]),
-        DICTS,
-    ),
-    "encoder of frames": (TableEncoder(n_named=4, n_hashed=64), pd.DataFrame(DICTS)),
+    "encoder of dicts": (CROSSING, DICTS),
+    "encoder of frames": (ENCODER, pd.DataFrame(DICTS)),
     "binner": (OnlineBinner(25), NUMBERS),
     "scaler": (OnlineScaler(), NUMBERS),
     "fourier": (RandomFourierFeatures(random_state=0), NUMBERS),
@@ -579,20 +540,13 @@ LAST_STEPS = {
     "pipeline": make_online_pipeline(StandardScaler(), ScInOLRegressor()),
 }
 PIPELINES = [
-    *((transformer, "linear", "numpy") for transformer in TRANSFORMERS),
-    *((transformer, "alone", "numpy") for transformer in [*TRANSFORMERS][:4]),
-    *(("encoder of dicts", last, "numpy") for last in ("mixture", "foreign")),
+    *product(TRANSFORMERS, ["linear"], ["numpy"]),
+    *product([*TRANSFORMERS][:4], ["alone"], ["numpy"]),
+    *product(["encoder of dicts"], ["mixture", "foreign"], ["numpy"]),
     ("binner", "mixture", "numpy"),
     ("binner", "linear", "numba"),
     ("scaler", "pipeline", "numpy"),
-    *thoroughly(
-        *(
-            (transformer, last, engine)
-            for transformer in TRANSFORMERS
-            for last in ("mixture", "foreign", "pipeline")
-            for engine in ("numpy", "numba")
-        )
-    ),
+    *thoroughly(*product(TRANSFORMERS, [*LAST_STEPS][2:], ["numpy", "numba"])),
 ]
 pipelines = pytest.mark.parametrize(
     ("transformer", "last", "engine"), dict.fromkeys(PIPELINES), indirect=["engine"]
@@ -600,14 +554,7 @@ pipelines = pytest.mark.parametrize(
 
 
 class Interrupted:
-    """A pipeline or transformer, and a call that is to be interrupted.
-
-    Parameters
-    ----------
-    transformer, last : str
-    n_rows : int
-        Number of rows to learn at once; 0 for one that is learned by itself.
-    """
+    """A pipeline or transformer, and a call that learns rows at once, or one alone."""
 
     def __init__(self, transformer, last, n_rows):
         self.n_rows = n_rows
@@ -628,16 +575,15 @@ class Interrupted:
         """A copy of the model, and a call by which it learns rows."""
         model = copy.deepcopy(self.before)
         if self.n_rows:
-            rows = self.rows(slice(20, 20 + self.n_rows))
             learn = model.partial_fit_transform if self.is_alone else model.partial_fit
-            return model, lambda: learn(*rows)
+            return model, partial(learn, *self.rows(slice(20, 20 + self.n_rows)))
         learn_one = model.row_by_row().predict_learn_one
         for one in 20, 21:
             learn_one(self.X[one], NUMBERS[one, 0])
-        return model, lambda: learn_one(self.X[22], NUMBERS[22, 0])
+        return model, partial(learn_one, self.X[22], NUMBERS[22, 0])
 
-    def assert_all_or_none(self, model):
-        """It is as before; or after, if all was done when the interruption came."""
+    def is_as_before(self, model):
+        """Whether it is as before; if not, all was done when it was interrupted."""
         before = self.before if self.n_rows else self.copy()[0]
         try:
             assert_identical(vars(model), vars(before))
@@ -647,24 +593,8 @@ class Interrupted:
         return True
 
     def at_lines(self):
-        last, n_as_before = 1, 0
-        while interrupted_at(last, self.copy()[1]):
-            last *= 2
-        moments = np.random.default_rng(1).integers(0, last, size=2 * N_MOMENTS)
-        for line in moments:
-            model, call = self.copy()
-            if interrupted_at(line, call):
-                n_as_before += self.assert_all_or_none(model)
-        assert n_as_before >= N_MOMENTS / 2
-
-    def at_times(self):
-        for delay in delays(lambda: self.copy()[1]()):
-            model, call = self.copy()
-            try:
-                with interrupted_after(delay):
-                    call()
-            except KeyboardInterrupt:
-                self.assert_all_or_none(model)
+        models = interrupted_at_lines(self.copy)
+        assert sum(map(self.is_as_before, models)) >= N_MOMENTS / 2
 
 
 @pytest.mark.cases(3)
@@ -676,7 +606,9 @@ def test_pipelines_interrupted_at_a_line(transformer, last, engine):
 @timers
 @pipelines
 def test_pipelines_interrupted_at_a_time(transformer, last, engine):
-    Interrupted(transformer, last, 18).at_times()
+    interrupted = Interrupted(transformer, last, 18)
+    for model in interrupted_at_times(interrupted.copy):
+        interrupted.is_as_before(model)
 
 
 @pytest.mark.parametrize(
@@ -732,8 +664,7 @@ def test_interrupted_when_the_last_step_has_learned(n_rows, engine, monkeypatch)
 
 def test_rollback_that_is_interrupted(monkeypatch):
     """It begins anew, and the interruption is raised when it has ended."""
-    model, X, y = OnlineScaler(), NUMBERS, NUMBERS[:, 0]
-    model = make_online_pipeline(model, ScInOLRegressor()).partial_fit(X, y)
+    model = before_scinol(OnlineScaler()).partial_fit(NUMBERS, NUMBERS[:, 0])
     before, line = copy.deepcopy(model), _rollback.rollback_on_error._restore
     n_interruptions = count()
 
@@ -745,27 +676,21 @@ def test_rollback_that_is_interrupted(monkeypatch):
 
     monkeypatch.setattr(_rollback.rollback_on_error, "_restore", restore)
     with pytest.raises(KeyboardInterrupt):
-        model.partial_fit(X, np.full(len(y), np.nan))
+        model.partial_fit(NUMBERS, np.full(40, np.nan))
     assert_identical(vars(model), vars(before))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", ["scaled sparse rows", "scaled sparse rows that forget"]
-)
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.startswith("scaled")])
 def test_interrupted_between_scaling_and_learning(kind, monkeypatch):
     """The compiled engine takes moments back itself, of values that come again, too."""
     call = pytest.importorskip("sklearn_scinol.engines.numba_engine.learning.call")
-    estimator, (X, y, c) = prepared(kind, monkeypatch)
-    before = copy.deepcopy(estimator)
-
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(call, "loop_of", interrupted)
+    estimator, rows = prepared(kind, monkeypatch)
+    one, learn = copy_and_learn(estimator, rows)
+    monkeypatch.setattr(call, "loop_of", interrupt)
     with config_context(engine="numba"), pytest.raises(KeyboardInterrupt):
-        estimator.partial_fit(X, y, sample_weight=c)
-    assert_identical(learned(estimator), learned(before))
+        learn()
+    assert_identical(learned(one), learned(estimator))
 
 
 @pytest.mark.cases(1)
@@ -795,8 +720,8 @@ def test_features_that_taught_nothing_stay_as_seen(model, engine):
 @pytest.mark.parametrize("kind", ["dense rows", "sparse rows", "mixture of a team"])
 @pytest.mark.parametrize("engine", ["numpy", "numba"], indirect=True)
 def test_memory_that_runs_out(kind, engine, monkeypatch):
-    estimator, (X, y, c) = prepared(kind, monkeypatch)
-    before = copy.deepcopy(estimator)
+    estimator, rows = prepared(kind, monkeypatch)
+    one, learn = copy_and_learn(estimator, rows)
 
     def fail(*_, **__):
         raise MemoryError
@@ -805,5 +730,5 @@ def test_memory_that_runs_out(kind, engine, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(linear.LinearModel, place, fail)
             with pytest.raises(MemoryError):
-                estimator.partial_fit(X, y, sample_weight=c)
-        assert_identical(vars(estimator), vars(before))
+                learn()
+        assert_identical(vars(one), vars(estimator))

@@ -57,13 +57,14 @@ def data(case=None, n_samples=40):
     return X, Y, rng.integers(0, 3, n_samples) / 2.0
 
 
+SCORES = {"method": "decision_function"}
+
+
 def alone(estimator, X, Y, c=None):
     """Scores by one estimator of two classes for each label, and these estimators."""
-    models = [clone(estimator) for _ in Y.T]
+    models, given = [clone(estimator) for _ in Y.T], {"sample_weight": c, **SCORES}
     scores = [
-        model.partial_fit_predict(
-            X, y, classes=[0, 1], sample_weight=c, method="decision_function"
-        )
+        model.partial_fit_predict(X, y, classes=[0, 1], **given)
         for model, y in zip(models, Y.T, strict=True)
     ]
     return np.column_stack(scores), models
@@ -77,15 +78,12 @@ def assert_learns_as_if_alone(model, X, Y, c, new):
     """Learn in two chunks; return estimators of one label each."""
     expected, models = alone(model, X, Y, c)
     scores = [
-        model.partial_fit_predict(
-            X[rows], Y[rows], sample_weight=c[rows], method="decision_function"
-        )
+        model.partial_fit_predict(X[rows], Y[rows], sample_weight=c[rows], **SCORES)
         for rows in (slice(0, 25), slice(25, None))
     ]
     assert_close(np.concatenate(scores), expected, 1e-12)
-    assert_close(
-        model.decision_function(new), stacked(models, "decision_function", new), 1e-12
-    )
+    scores = stacked(models, "decision_function", new)
+    assert_close(model.decision_function(new), scores, 1e-12)
     total = sum(each.cumulative_loss_ for each in models)
     assert_close(model.cumulative_loss_, total, 1e-12)
     assert model.n_samples_seen_ == models[0].n_samples_seen_
@@ -99,10 +97,9 @@ def test_labels_are_learned_as_if_alone(case, layout, engine):
     X = layout.container(X)
     model = case.make(center=layout.center, scale=layout.scale)
     models = assert_learns_as_if_alone(model, X, Y, c, X)
-    assert_close(model.coef_, np.vstack([each.coef_ for each in models]), 1e-12)
-    assert_close(
-        model.intercept_, np.hstack([each.intercept_ for each in models]), 1e-12
-    )
+    for name in "coef_", "intercept_":
+        expected = np.concatenate([getattr(each, name) for each in models])
+        assert_close(getattr(model, name), expected, 1e-12)
     if hasattr(models[0], "regret_bound"):
         coef = np.ones((N_LABELS, X.shape[1]))
         bounds = [each.regret_bound(coef[0]) for each in models]
@@ -119,34 +116,27 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
 @pytest.mark.thorough
 def test_labels_have_own_weights_of_experts(engine):
     X, Y, _ = data()
-    model = HedgeClassifier(exclude=["neighbors", "forest", "extra_trees"]).partial_fit(
-        X, Y
-    )
-    _, models = alone(model, X, Y)
+    model = HedgeClassifier(exclude=["neighbors", "forest", "extra_trees"])
+    _, models = alone(model.partial_fit(X, Y), X, Y)
     for name in "weights_", "expert_losses_", "pool_weights_", "pool_coef_":
         expected = np.stack([getattr(each, name) for each in models])
         assert_close(getattr(model, name), expected, 1e-12)
     bounds = [each.regret_bound_ for each in models]
     assert_close(model.regret_bound_, sum(bounds), 1e-12)
-    points, weights = model.weights_curve_
+    _, weights = model.weights_curve_
     expected = np.stack([each.weights_curve_[1] for each in models], axis=1)
-    assert expected.shape == (len(points), N_LABELS, len(model.estimators_))
     assert_close(weights, expected, 1e-12)
     assert model.expert_kinds_ == models[0].expert_kinds_
 
 
 def test_neighbors_of_a_label_share_rows():
     X, Y, _ = data()
-    model = HedgeClassifier().partial_fit(X, Y)
-    memories = [
-        each._model.memories
-        for each in model.estimators_
-        if isinstance(each, OnlineKNeighborsClassifier)
-    ]
+    experts = HedgeClassifier().partial_fit(X, Y).estimators_
+    neighbors = [e for e in experts if isinstance(e, OnlineKNeighborsClassifier)]
+    memories = [[*map(id, each._model.memories)] for each in neighbors]
     assert len(memories) == 3
-    for first, *others in zip(*memories, strict=True):
-        assert all(other is first for other in others)
-    assert len({*map(id, memories[0])}) == N_LABELS
+    assert memories == memories[:1] * 3
+    assert len({*memories[0]}) == N_LABELS
 
 
 ONE_OF_EACH = {
@@ -166,22 +156,19 @@ def test_row_by_row(name, engine):
     model = clone(ONE_OF_EACH[name])
     rows = model.row_by_row(classes=range(N_LABELS))
     scores = [
-        rows.predict_learn_one(*row, method="decision_function")
+        rows.predict_learn_one(*row, **SCORES)
         for row in zip(X, Y.tolist(), c, strict=True)
     ]
     expected = clone(model)
-    assert_array_equal(
-        scores,
-        expected.partial_fit_predict(X, Y, sample_weight=c, method="decision_function"),
-    )
-    assert_array_equal(model.decision_function(X), expected.decision_function(X))
-    assert model.cumulative_loss_ == expected.cumulative_loss_
+    said = expected.partial_fit_predict(X, Y, sample_weight=c, **SCORES)
+    assert_array_equal(scores, said)
     assert_array_equal(rows.predict_one(X[0]), expected.predict(X[:1])[0])
     assert rows.predict_proba_one(X[0]).shape == (N_LABELS,)
     for y in ([1, 0], [2, 0, 1], 1, [0.5, 0.0, 1.0]):
         with pytest.raises(ValueError, match="y"):
             rows.learn_one(X[0], y)
     assert_array_equal(model.decision_function(X), expected.decision_function(X))
+    assert model.cumulative_loss_ == expected.cumulative_loss_
 
 
 @pytest.mark.cases(3)
@@ -221,10 +208,18 @@ def test_early_stopping():
     X, Y, _ = data()
     Y[:, 1] = np.arange(len(Y)) == 3  # which no stratified choice could halve
     model = ScInOLClassifier(early_stopping=True, random_state=0, max_iter=20)
-    model.fit(X, Y)
-    assert len(model.validation_loss_curve_) == model.n_iter_ < 20
-    best = min(model.validation_loss_curve_)
-    assert model.validation_loss_curve_.index(best) < model.n_iter_ - 1
+    curve = model.fit(X, Y).validation_loss_curve_
+    assert len(curve) == model.n_iter_ < 20
+    assert np.argmin(curve) < model.n_iter_ - 1
+
+
+def test_cross_validation():
+    X, Y, _ = data(n_samples=60)
+    Y[:, 1] = Y[:, 0] | Y[:, 2]  # both values in each fold
+    model = ScInOLClassifier(max_iter=2, tol=None, random_state=0)
+    for labels in Y, Y[:, :2]:
+        for scoring in "accuracy", "roc_auc":
+            assert cross_val_score(model, X, labels, scoring=scoring).mean() > 0.3
 
 
 @pytest.mark.cases(3)
@@ -233,16 +228,14 @@ def test_predictions(name):
     X, Y, _ = data()
     model = clone(ONE_OF_EACH[name])
     assert not hasattr(model, "multilabel_")
-    model.partial_fit(X, Y)
-    assert model.multilabel_
+    assert model.partial_fit(X, Y).multilabel_
     assert_array_equal(model.classes_, np.arange(N_LABELS))
     separate = MultiOutputClassifier(model)
     separate.partial_fit(X, Y, classes=[[0, 1]] * N_LABELS)
     of_label = [each[:, 1] for each in separate.predict_proba(X)]
-    probabilities = model.predict_proba(X)
+    probabilities, labels = model.predict_proba(X), model.predict(X)
     assert_close(probabilities, np.column_stack(of_label), 1e-12)
     assert_close(np.exp(model.predict_log_proba(X)), probabilities, 1e-15)
-    labels = model.predict(X)
     assert labels.dtype.kind == "i"
     assert_array_equal(labels, separate.predict(X))
     assert model.score(X, Y) == accuracy_score(Y, labels)
@@ -257,14 +250,6 @@ def test_a_class_a_row_after_labels():
     assert_array_equal(model.decision_function(X), expected)
 
 
-def as_frame(name, *dtype):
-    def convert(Y):
-        frame = pytest.importorskip(name).DataFrame(Y)
-        return frame.astype(*dtype) if dtype else frame
-
-    return convert
-
-
 FORMATS = {
     "list": np.ndarray.tolist,
     "bool": lambda Y: Y.astype(bool),
@@ -272,24 +257,22 @@ FORMATS = {
     "Fortran": np.asfortranarray,
     "csr": sparse.csr_array,
     "csc matrix": sparse.csc_matrix,
-    "pandas": as_frame("pandas"),
-    "pandas bool": as_frame("pandas", bool),
-    "pandas Int64": as_frame("pandas", "Int64"),
-    "polars": as_frame("polars"),
+    "pandas": lambda Y: pytest.importorskip("pandas").DataFrame(Y),
+    "pandas bool": lambda Y: pytest.importorskip("pandas").DataFrame(Y == 1),
+    "pandas Int64": lambda Y: pytest.importorskip("pandas").DataFrame(Y, dtype="Int64"),
+    "polars": lambda Y: pytest.importorskip("polars").DataFrame(Y),
 }
 
 
 @pytest.mark.parametrize("convert", FORMATS.values(), ids=FORMATS)
 def test_formats(convert):
     X, Y, _ = data()
-    model, expected = ScInOLClassifier(), ScInOLClassifier().partial_fit(X, Y)
+    model = ScInOLClassifier(max_iter=2, tol=None, shuffle=False)
+    fitted, expected = clone(model).fit(X, convert(Y)), clone(model).fit(X, Y)
+    assert_identical(learned(fitted), learned(expected))
     for rows in slice(0, 1), slice(1, None):
         model.partial_fit(X[rows], convert(Y[rows]))
-    assert_identical(learned(model), learned(expected))
-    model = ScInOLClassifier(max_iter=2, tol=None, shuffle=False)
-    assert_identical(
-        learned(clone(model).fit(X, convert(Y))), learned(clone(model).fit(X, Y))
-    )
+    assert_identical(learned(model), learned(ScInOLClassifier().partial_fit(X, Y)))
 
 
 NO_INDICATORS = "y must be a matrix of zeros and ones"
@@ -323,35 +306,31 @@ def test_labels_for_a_model_of_classes():
     model = ScInOLClassifier().partial_fit(X, Y[:, 0], classes=[0, 1])
     with pytest.raises(ValueError, match=r"y should be a 1d array, got .* \(40, 3\)"):
         model.partial_fit(X, Y)
-    regression = ScInOLRegressor().partial_fit(X, Y)  # these are numbers
-    assert regression.predict(X).shape == Y.shape
+    assert ScInOLRegressor().partial_fit(X, Y).predict(X).shape == Y.shape  # numbers
 
 
 def test_classes_are_the_columns():
     X, Y, _ = data()
     model = ScInOLClassifier().partial_fit(X, Y, classes=[2, 0, 1])
-    with pytest.raises(ValueError, match="are not the labels, which are the columns"):
-        ScInOLClassifier().partial_fit(X, Y, classes=[0, 1])
-    with pytest.raises(ValueError, match="are not the labels, which are the columns"):
-        model.partial_fit(X, Y, classes=[0, 1])
+    for each in model, ScInOLClassifier():
+        with pytest.raises(ValueError, match="are not the labels, which are the col"):
+            each.partial_fit(X, Y, classes=[0, 1])
     with pytest.raises(ValueError, match="classes must be passed"):
         ScInOLClassifier().row_by_row()
 
 
 def test_refused_with_labels():
     X, Y, _ = data()
-    for weights in "balanced", {0: 2.0, 1: 1.0}:
-        with pytest.raises(ValueError, match="class_weight must be None with several"):
-            ScInOLClassifier(class_weight=weights).fit(X, Y)
     experts = [("ours", ScInOLClassifier()), ("sgd", SGDClassifier())]
-    with pytest.raises(ValueError, match="SGDClassifier does not take several labels"):
-        HedgeClassifier(experts).fit(X, Y)
-
-
-def test_losses_of_several_classes_are_refused():
-    X, Y, _ = data()
-    with pytest.raises(ValueError, match="is of three or more classes, got 2"):
-        BaselineClassifier(loss=CrossEntropy()).fit(X, Y)
+    weights, weighs = "class_weight must be None with several", ScInOLClassifier
+    for model, words in (
+        (weighs(class_weight="balanced"), weights),
+        (weighs(class_weight={0: 2.0, 1: 1.0}), weights),
+        (HedgeClassifier(experts), "SGDClassifier does not take several labels"),
+        (BaselineClassifier(loss=CrossEntropy()), "three or more classes, got 2"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, Y)
 
 
 def test_experts_of_other_packages():
@@ -361,12 +340,3 @@ def test_experts_of_other_packages():
     model = HedgeClassifier([("mlp", other)], exclude=["pools"]).partial_fit(X, Y)
     expected = clone(other).partial_fit(X, Y, classes=range(N_LABELS))
     assert_close(model.predict_proba(X), expected.predict_proba(X), 1e-6)
-
-
-def test_cross_validation():
-    X, Y, _ = data(n_samples=60)
-    Y[:, 1] = Y[:, 0] | Y[:, 2]  # both values in each fold
-    model = ScInOLClassifier(max_iter=2, tol=None, random_state=0)
-    for labels in Y, Y[:, :2]:
-        for scoring in "accuracy", "f1_macro", "roc_auc":
-            assert cross_val_score(model, X, labels, scoring=scoring).mean() > 0.3

@@ -10,7 +10,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from support.comparisons import assert_close, assert_identical, learned
 from support.invariances import weights
 from support.naive import Weights, relative_to_means
-from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, thinned
+from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, name_of, thinned
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -63,9 +63,8 @@ def test_a_factor_of_all_weights(case, layout, scale, engine):
         of_power = streamed(case, layout, 2.0**exponent, scale)
         assert_identical(of_power, plain)
     for factor in 1e-6, 1 / 178, 1e6:
-        for other, one in zip(
-            streamed(case, layout, factor, scale), plain, strict=True
-        ):
+        others = streamed(case, layout, factor, scale)
+        for other, one in zip(others, plain, strict=True):
             assert_close(other, one, 1e-9)
 
 
@@ -76,10 +75,8 @@ def test_rows_without_weights_have_weight_one(case, layout, engine):
     given, none = (case.make(center=layout.center) for _ in range(2))
     for rows in slice(0, 7), slice(7, None):
         charged = case.charged(none, X[rows], y[rows])
-        ones = np.ones(charged.shape[0])
-        assert_identical(
-            case.charged(given, X[rows], y[rows], sample_weight=ones), charged
-        )
+        ones = {"sample_weight": np.ones(charged.shape[0])}
+        assert_identical(case.charged(given, X[rows], y[rows], **ones), charged)
     assert_identical(learned(given), learned(none))
 
 
@@ -101,44 +98,34 @@ def test_coefficients_predict_rows_within_the_values_seen(case, layout, first, e
     assert_close(case.decision(estimator, layout.container(within)), expected, 1e-9)
 
 
-def rows_of_weight_zero(case, layout, c):
+@thinned(LINEAR, layout=LAYOUTS)
+def test_rows_of_weight_zero_are_predicted_as_new_rows(case, layout, engine):
     """What is said of a row before each of others, and what would have been said."""
+    c = np.random.default_rng(6).choice([0.01, 1.0, 30.0], size=40)
     X, y = case.data()
     X = layout.container(X)
     estimator = case.make(center=layout.center)
     said, expected = [], []
-    for r in range(1, 12):
-        before = slice(r - 1, r)
-        case.partial_fit(estimator, X[before], y[before], sample_weight=c[before])
+    for r in range(11):
+        row = slice(r, r + 1)
+        case.partial_fit(estimator, X[row], y[row], sample_weight=c[row])
         expected.append(case.decision(estimator, X[-1:]))
-        keywords = {"sample_weight": [0.0]}
-        said.append(case.charged(estimator, X[-1:], y[-1:], **keywords))
-    return np.array(said), np.array(expected)
-
-
-@thinned(LINEAR, layout=LAYOUTS)
-def test_rows_of_weight_zero_are_predicted_as_new_rows(case, layout, engine):
-    c = np.random.default_rng(6).choice([0.01, 1.0, 30.0], size=40)
-    said, expected = rows_of_weight_zero(case, layout, c)
-    assert_close(said, expected, 1e-12)
+        said.append(case.charged(estimator, X[-1:], y[-1:], sample_weight=[0.0]))
+    assert_close(np.array(said), np.array(expected), 1e-12)
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("estimator", [HedgeClassifier, HedgeRegressor])
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 def test_mixtures(estimator, container, engine):
-    rng = np.random.default_rng(0)
-    X, c = rng.normal(size=(60, 4)), weights(60)
-    y = (X[:, 0] > 0).astype(int)
-    X, classes = container(X), {}
-    if estimator is HedgeClassifier:
-        classes = {"classes": [0, 1]}
+    X, c = np.random.default_rng(0).normal(size=(60, 4)), weights(60)
+    y, X = (X[:, 0] > 0).astype(int), container(X)
+    classes = {"classes": [0, 1]} if estimator is HedgeClassifier else {}
+    decide = "decision_function" if classes else "predict"
     plain = estimator().partial_fit(X, y, sample_weight=c, **classes)
     for factor in 2.0**-30, 1e-6, 1 / 60, 1e6:
         other = estimator().partial_fit(X, y, sample_weight=factor * c, **classes)
-        decide = "decision_function" if classes else "predict"
-        one, same = getattr(plain, decide)(X), getattr(other, decide)(X)
-        assert_close(same, one, 1e-9)
+        assert_close(getattr(other, decide)(X), getattr(plain, decide)(X), 1e-9)
         assert_allclose(other.weights_, plain.weights_, rtol=1e-9)
         assert_allclose(other.cumulative_loss_, factor * plain.cumulative_loss_)
 
@@ -149,30 +136,28 @@ def test_mixtures(estimator, container, engine):
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("weight", [5e-324, 9.9e-51, 1.01e50, 1e308])
-def test_weights_out_of_range(weight, container, engine):
+@pytest.mark.parametrize("estimator", [ScInOLRegressor, HedgeRegressor])
+def test_weights_out_of_range(weight, container, estimator, engine):
     X, y = container(np.random.default_rng(0).normal(size=(20, 3))), np.ones(20)
-    c = np.ones(20)
-    c[7] = weight
-    for estimator in ScInOLRegressor(), HedgeRegressor():
-        for _ in "fresh", "fitted":
-            unchanged = copy.deepcopy(estimator)
-            with pytest.raises(
-                ValueError, match="must be 0 or between 1e-50 and 1e\\+50"
-            ):
-                estimator.partial_fit(X, y, sample_weight=c)
-            assert_identical(vars(estimator), vars(unchanged))
-            estimator.partial_fit(X, y)
+    c = np.where(np.arange(20) == 7, weight, 1.0)
+    model = estimator()
+    for _ in "fresh", "fitted":
+        unchanged = copy.deepcopy(model)
+        with pytest.raises(ValueError, match=r"must be 0 or between 1e-50 and 1e\+50"):
+            model.partial_fit(X, y, sample_weight=c)
+        assert_identical(vars(model), vars(unchanged))
+        model.partial_fit(X, y)
 
 
-@pytest.mark.parametrize("weight", [1e-50, 1e50])
-def test_weights_at_the_ends_of_the_range(weight, engine):
+@pytest.mark.parametrize("ends", [(1e-50, 1e50), (1e50, 1e-50)])
+def test_weights_at_the_ends_of_the_range(ends, engine):
     """Also after one another."""
     X, y = np.random.default_rng(0).normal(size=(20, 3)), np.ones(20)
-    plain = ScInOLRegressor().partial_fit(X, y)
-    model = ScInOLRegressor().partial_fit(X, y, sample_weight=np.full(20, weight))
+    plain, model = ScInOLRegressor().partial_fit(X, y), ScInOLRegressor()
+    model.partial_fit(X, y, sample_weight=np.full(20, ends[0]))
     assert model.n_samples_seen_ == 20
     assert_close(model.predict(X), plain.predict(X), 1e-9)
-    model.partial_fit(X, y, sample_weight=np.full(20, 1e-50 if weight > 1 else 1e50))
+    model.partial_fit(X, y, sample_weight=np.full(20, ends[1]))
     model._check_state()
     assert np.isfinite(model.predict(X)).all()
 
@@ -195,33 +180,29 @@ def shuffled(load, n=300):
     ("model", "load"),
     [
         (ScInOLClassifier(), load_digits),
-        (ScInOLClassifier(), load_breast_cancer),
-        (ScInOLClassifier("log_loss", algorithm="scinol1"), load_breast_cancer),
-        (OnlineNewtonClassifier(), load_breast_cancer),
-        (MondrianForestClassifier(3, random_state=0), load_breast_cancer),
-        (OnlineKNeighborsClassifier(), load_breast_cancer),
-        (BaselineClassifier("freegrad"), load_breast_cancer),
-        (BaselineClassifier("nag"), load_breast_cancer),
+        *(
+            (model, load_breast_cancer)
+            for model in (
+                ScInOLClassifier(),
+                ScInOLClassifier("log_loss", algorithm="scinol1"),
+                OnlineNewtonClassifier(),
+                MondrianForestClassifier(3, random_state=0),
+                OnlineKNeighborsClassifier(),
+                BaselineClassifier("freegrad"),
+                BaselineClassifier("nag"),
+            )
+        ),
     ],
-    ids=lambda value: getattr(value, "__name__", str(value)),
+    ids=name_of,
 )
 def test_the_first_weight_sets_no_prior(model, load, engine):
+    """Nor does a heavy row, whose features, centred at a mean it moved, are small."""
     X, y = shuffled(load)
-    c = np.ones(len(y))
-    equal = mean_log_loss(copy.deepcopy(model), X, y, c)
-    for first in 0.01, 100.0:
-        c[0] = first
+    equal = mean_log_loss(copy.deepcopy(model), X, y, np.ones(len(y)))
+    heavy = [(0, 0.01), (0, 100.0)] + [(5, 100.0)] * (load is load_digits)
+    for place, weight in heavy:
+        c = np.where(np.arange(len(y)) == place, weight, 1.0)
         assert mean_log_loss(copy.deepcopy(model), X, y, c) < 1.5 * equal
-
-
-@numpy_only
-def test_a_heavy_row_sets_no_prior(engine):
-    """Its features, centred at a mean that it has moved, are small."""
-    X, y = shuffled(load_digits)
-    c = np.ones(len(y))
-    equal = mean_log_loss(ScInOLClassifier(), X, y, c)
-    c[5] = 100.0
-    assert mean_log_loss(ScInOLClassifier(), X, y, c) < 1.5 * equal
 
 
 @numpy_only
@@ -247,10 +228,8 @@ def test_weights_in_all_units(seed):
     c = 10.0 ** rng.uniform(-3, 3, size=40)
     c[: rng.integers(10)] = c[0]
     c[rng.random(40) < 0.2] = 0.0
-    whole = WeightScale().relative(c)
-    learned = c > 0.0
-    unit = c[learned][0]
-    assert_array_equal(whole.relative[learned], c[learned] / unit)
+    whole, learned = WeightScale().relative(c), c > 0.0
+    assert_array_equal(whole.relative[learned], c[learned] / c[learned][0])
     means = relative_to_means(c)[learned]
     assert_allclose(whole.to_mean[learned], means, rtol=1e-13)
 
@@ -265,11 +244,8 @@ def test_weights_in_all_units(seed):
         priors.append(scale.priors)
         assert priors[-1] == reference.units_of_wealth()
     assert_array_equal(scale.numbers, whole.after)
-    of_learned = [
-        prior for (_, prior), learns in zip(priors, learned, strict=True) if learns
-    ]
+    changes = np.flatnonzero(np.diff(np.array(priors)[learned, 1]))
     n_same = WeightScale().count_of_one_prior(c)
-    changes = np.flatnonzero(np.diff(of_learned))
     assert n_same == np.flatnonzero(learned)[changes[0] + 1]
 
 
@@ -280,18 +256,18 @@ def test_chunks_where_weights_begin_to_differ(algorithm, container, engine):
     X, y = rng.normal(size=(60, 5)), rng.integers(2, size=60)
     X[rng.random(X.shape) < 0.4] = 0.0
     c = np.append(np.ones(30), rng.exponential(size=30))
-    whole = ScInOLClassifier(algorithm=algorithm, center=False)
-    parts, rows = copy.deepcopy(whole), copy.deepcopy(whole)
+    whole, parts, rows = (
+        ScInOLClassifier(algorithm=algorithm, center=False) for _ in range(3)
+    )
     whole.partial_fit(container(X), y, classes=[0, 1], sample_weight=c)
     for part in np.split(np.arange(60), [1, 29, 32, 33]):
         keywords = {"classes": [0, 1], "sample_weight": c[part]}
         parts.partial_fit(container(X[part]), y[part], **keywords)
     assert_identical(parts._model, whole._model)
     if container is np.array:
-        rows.partial_fit(X[:1], y[:1], classes=[0, 1])
-        single = rows.row_by_row()
-        for x, y_r, c_r in zip(X[1:], y[1:], c[1:], strict=True):
-            single.learn_one(x, y_r, c_r)
+        single = rows.row_by_row(classes=[0, 1])
+        for row in zip(X, y, c, strict=True):
+            single.learn_one(*row)
         assert_identical(rows._model, whole._model)
 
 
