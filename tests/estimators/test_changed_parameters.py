@@ -121,6 +121,8 @@ def quantiles():
 DENSE = TableEncoder(sparse_output=False)
 SGD = SGDRegressor(shuffle=False)
 LAMBDA = DFEGRegressor(kernel=lambda x, y: x @ y)
+INTERVALS = OnlineConformalRegressor(ScInOLRegressor())
+SETS = OnlineConformalClassifier(ScInOLClassifier())
 CHANGES = [
     (mixture(), {"one__loss": "hinge"}),
     (mixture(), {"two__algorithm__eta": 0.1}),
@@ -131,11 +133,11 @@ CHANGES = [
     (quantiles(), {"quantile": np.array([0.2, 0.7])}),
     (quantiles(), {"quantile": [0.2, 0.5, 0.8]}),
     (HedgeRegressor([("kernel", LAMBDA)]), {"kernel__delta": 2.0}),
-    (OnlineConformalRegressor(ScInOLRegressor()), {"estimator__loss": "huber"}),
-    (OnlineConformalRegressor(ScInOLRegressor()), {"estimator": SGD}),
-    (OnlineConformalRegressor(ScInOLRegressor()), {"confidence_level": [0.5, 0.9]}),
-    (OnlineConformalClassifier(ScInOLClassifier(), groups=0), {"groups": "auto"}),
-    (OnlineConformalClassifier(ScInOLClassifier()), {"groups": 0}),
+    (INTERVALS, {"estimator__loss": "huber"}),
+    (INTERVALS, {"estimator": SGD}),
+    (INTERVALS, {"confidence_level": [0.5, 0.9]}),
+    (clone(SETS).set_params(groups=0), {"groups": "auto"}),
+    (SETS, {"groups": 0}),
     *(
         (make_online_pipeline(*steps, ScInOLRegressor()), changes)
         for steps, changes in (
@@ -167,7 +169,8 @@ def test_parameters_of_parts(estimator, changes, engine, tmp_path):
     said = answers(model)
     model.set_params(**changes)
     assert_identical(answers(model), said)
-    own_name = name.removeprefix(f"{model.steps[0][0]}__") if has_steps(model) else name
+    steps = getattr(model, "steps", None)
+    own_name = name.removeprefix(f"{steps[0][0]}__") if steps else name
     assert_refused(model, own_name, learn_one)
     others = [copy.deepcopy(model)]
     if "<lambda>" not in str(model.get_params()):
@@ -180,31 +183,19 @@ def test_parameters_of_parts(estimator, changes, engine, tmp_path):
         with pytest.raises(ValueError, match=rf"`{own_name}` is not the same"):
             merge_models([model, others[0]])
     # It goes on when it is set back, and begins anew by `fit`.
+    same.partial_fit(X, y)
     for other in model, *others:
         other.set_params(**{name: before})
-        assert_identical(answers(other.partial_fit(X, y)), answers(copied(same, X, y)))
+        assert_identical(answers(other.partial_fit(X, y)), answers(same))
     learn_one(X[0], y[0])
-    fitted = clone(once(model)).set_params(**changes).fit(X, y)
+    last = steps[-1][1] if steps else model
+    given, once = last.get_params(deep=False), {"max_iter": 1, "shuffle": False}
+    once |= {"tol": None}
+    last.set_params(**{key: once[key] for key in once.keys() & given.keys()})
+    fitted = clone(model).set_params(**changes).fit(X, y)
     model.set_params(**changes).fit(X, y)
     if "random_state" not in name:
         assert_identical(answers(model), answers(fitted))
-
-
-def has_steps(model):
-    return hasattr(model, "steps")
-
-
-def once(model):
-    """Set a model, or its last step, to learn rows once and in order in `fit`."""
-    last = model[-1] if has_steps(model) else model
-    once = {"max_iter": 1, "shuffle": False, "tol": None}
-    given = last.get_params(deep=False)
-    last.set_params(**{name: value for name, value in once.items() if name in given})
-    return model
-
-
-def copied(model, X, y):
-    return copy.deepcopy(model).partial_fit(X, y)
 
 
 def test_what_may_change():

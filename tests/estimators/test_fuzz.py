@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import warnings
+from itertools import product
 
 import fuzz
 import numpy as np
@@ -59,76 +60,73 @@ class Sound(ScInOLRegressor):
     """Goes on as it is; the others do one thing wrong."""
 
 
-class Mute(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Mute(Sound):
+    def partial_fit(self, X, y):
         raise ValueError("")
 
 
-class Careless(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Careless(Sound):
+    def partial_fit(self, X, y):
         return super().partial_fit(X[:, [7]], y)
 
 
-class Forgetful(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Forgetful(Sound):
+    def partial_fit(self, X, y):
         super().partial_fit(X, y)
         raise ValueError("y is not what it should be")
 
 
-class Infinite(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Infinite(Sound):
+    def partial_fit(self, X, y):
         super().partial_fit(X, y)
         self._model.fields[0, 0, 0] = np.inf
         return self
 
 
-class Clueless(ScInOLRegressor):
+class Clueless(Sound):
     def predict(self, X):
         return np.full(len(X), np.nan)
 
 
-class Curt(ScInOLRegressor):
+class Curt(Sound):
     def predict(self, X):
         return super().predict(X)[1:]
 
 
-class Nosy(ScInOLRegressor):
+class Nosy(Sound):
     def predict(self, X):
-        self._model.t += 1
+        self._model.numbers[0] += 1
         return super().predict(X)
 
 
-class Untidy(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Untidy(Sound):
+    def partial_fit(self, X, y):
         super().partial_fit(X, y)
         X[0] = 0.0
         return self
 
 
-class Loud(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Loud(Sound):
+    def partial_fit(self, X, y):
         warnings.warn("overflow", RuntimeWarning, stacklevel=1)
         return super().partial_fit(X, y)
 
 
-class Weary(ScInOLRegressor):
-    def partial_fit(self, X, y, sample_weight=None):
+class Weary(Sound):
+    def partial_fit(self, X, y):
         if self.__sklearn_is_fitted__():
             raise ValueError("y is not what it should be")
         return super().partial_fit(X, y)
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize(
     ("estimator", "verdict", "cause"),
     [
         (Mute, "exception", "ValueError: "),
         (Careless, "exception", "IndexError: index 7 is out of bounds"),
         (Forgetful, "changed", "the state, by a call that was refused"),
-        (
-            Infinite,
-            "state",
-            "Infinite._model: expected that M is finite (violated at [0, 0])",
-        ),
+        (Infinite, "state", "Infinite._model: expected that M is finite"),
         (Clueless, "answer", "predict is NaN"),
         (Curt, "answer", "predict has 3 entries for 4 rows"),
         (Nosy, "changed", "the state, by a call that only asked"),
@@ -179,89 +177,73 @@ def test_processes_that_die():
 # Invariants.
 
 
-def made(case):
+def fitted_with_arrays(case):
+    """An estimator, and the numbers that its linear model keeps, by name."""
     X, y = case.data()
-    estimator = case.make()
-    return case.partial_fit(estimator, X, y)
-
-
-def arrays(model):
-    """The numbers that a linear model keeps, by name."""
+    estimator = case.partial_fit(case.make(), X, y)
+    model = estimator._model
     found = {"first": model.first, "clock": model.clock}
     found |= zip(model.learner.State._fields, model.fields, strict=False)
     if model.traits.by_vector:
         found |= zip(model.learner.State._fields, model.arrays, strict=True)
     if model.traits.by_row:
         found |= zip(model.learner.Shared._fields, model.shared, strict=True)
-    return found
+    return estimator, found
 
 
 @pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 def test_every_array_is_checked(case):
-    model = (estimator := made(case))._model
-    estimator._check_state()
-    for name, values in arrays(model).items():
-        kept = values.flat[0]
-        values.flat[0] = np.nan
+    estimator, arrays = fitted_with_arrays(case)
+    for name, values in arrays.items():
+        estimator._check_state()
+        kept, values.flat[0] = values.flat[0], np.nan
         with pytest.raises(AssertionError, match=f"{name} is finite"):
             estimator._check_state()
         values.flat[0] = kept
-    estimator._check_state()
 
 
 @pytest.mark.parametrize("case", REPRESENTATIVES, ids=str)
 def test_every_statement_can_be_broken(case):
     """By numbers of another sign or size."""
     rng = np.random.default_rng(0)
-    model = made(case)._model
-    learner, t = model.learner, model.t
-    unbroken = {what for what, _ in learner.invariants(*states(model), t)}
+    estimator, arrays = fitted_with_arrays(case)
+    model = estimator._model
+
+    def statements():
+        states = model.state(), model.shared_state()
+        return model.learner.invariants(*states, model.t)
+
+    unbroken = {what for what, _ in statements()}
     assert unbroken
     if model.n_outputs == 1:
         unbroken = {what for what in unbroken if "for all outputs" not in what}
-    for values in arrays(model).values():
+    for values in arrays.values():
         kept = values.copy()
         for _ in range(20):
             size = rng.choice([1e-3, 1.0, 1e10, 1e304])
             values[:] = size * rng.normal(size=values.shape)
             with np.errstate(all="ignore"):
-                for what, holds in learner.invariants(*states(model), t):
-                    if not np.all(holds):
-                        unbroken.discard(what)
+                unbroken -= {what for what, holds in statements() if not np.all(holds)}
         values[:] = kept
     assert not unbroken
-
-
-def states(model):
-    return model.state(), model.shared_state()
 
 
 MODELS = {
     "linear": ScInOLRegressor(scale=True, standardize_target=True, average=2),
     "mixture": HedgeRegressor(),
     "combination": DFEGRegressor(kernel="rbf"),
-    "combination of sparse rows": DFEGRegressor(kernel="rbf"),
 }
 #: Ways to break a model, and what is said of it then.
 BREAKING = {
     "linear": [
-        (lambda m: m.numbers.__setitem__(0, 1.5), "t is a whole number"),
-        (lambda m: m.numbers.__setitem__(0, -1), "t is a number of rows"),
-        (lambda m: m.numbers.__setitem__(1, np.nan), "numbers is finite"),
-        (lambda m: m.numbers.__setitem__(1, -1.0), "cumulative_loss >= 0"),
+        (lambda m: m.numbers.put(0, 1.5), "t is a whole number"),
+        (lambda m: m.numbers.put(0, -1), "t is a number of rows"),
+        (lambda m: m.numbers.put(1, np.nan), "numbers is finite"),
+        (lambda m: m.numbers.put(1, -1.0), "cumulative_loss >= 0"),
         (lambda m: setattr(m, "first", m.first + 9.0), "first is at most"),
-        (
-            lambda m: m.features.moments[1].fill(-1.0),
-            "features: expected that variance >= 0",
-        ),
-        (
-            lambda m: m.features.moments[2].fill(99.0),
-            "features: expected that recorded <= weight",
-        ),
-        (
-            lambda m: setattr(m, "fields", m.fields[:, :, 1:]),
-            "model.fields has shape (6, 1, 4)",
-        ),
+        (lambda m: m.features.moments[1].fill(-1.0), "features: expected that varianc"),
+        (lambda m: m.features.moments[2].fill(99.0), "that recorded <= weight"),
+        (lambda m: setattr(m, "fields", m.fields[:, :, 1:]), "has shape (6, 1, 4)"),
         (lambda m: m.target.moments.fill(-1.0), "target: expected that variance >= 0"),
         (lambda m: m.fields[-1].fill(1e9), "sums are not ahead of the clock"),
     ],
@@ -274,39 +256,30 @@ BREAKING = {
         (lambda m: m.curve.pop(), "each point has weights"),
         (lambda m: m.curve[-1].fill(np.inf), "curve is finite"),
         (lambda m: m.hedges[0]._state.numbers.put(0, 2.0), "points are below"),
-        (lambda m: m.numbers.__setitem__(0, 5), "weights have learned at most t rows"),
-        (
-            lambda m: m.experts[0].estimator._model.fields.fill(-1.0),
-            "first is at most the largest",
-        ),
+        (lambda m: m.numbers.put(0, 5), "weights have learned at most t rows"),
+        (lambda m: m.experts[0].estimator._model.fields.fill(-1.0), "first is at most"),
     ],
     "combination": [
         (lambda m: m.support.rows.fill(0), "no row is stored twice"),
         (lambda m: setattr(m, "n_rows", 1), "stored rows are rows of the stream"),
         (lambda m: m.coef.rows.fill(np.nan), "coef is finite"),
         (lambda m: m.coef.append(m.coef.rows[:1]), "coef has shape"),
-        (
-            lambda m: m.vectors.append(m.vectors.rows[:1]),
-            "each stored row has a vector",
-        ),
+        (lambda m: m.vectors.append(m.vectors.rows[:1]), "stored row has a vector"),
         (lambda m: setattr(m, "max_support", 2), "n_support <= max_support"),
     ],
 }
-BREAKING["combination of sparse rows"] = BREAKING["combination"]
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_broken_models(kind):
+@pytest.mark.parametrize(
+    ("kind", "container"),
+    [*product(MODELS, [np.array]), ("combination", sparse.csr_array)],
+)
+def test_broken_models(kind, container):
     X = np.random.default_rng(0).normal(size=(9, 3))
-    rows = sparse.csr_array(X) if "sparse" in kind else X
-    fitted = clone(MODELS[kind]).partial_fit(rows, X[:, 0])
+    fitted = clone(MODELS[kind]).partial_fit(container(X), X[:, 0])
     fitted._check_state()
     for breaking, words in BREAKING[kind]:
         model = copy.deepcopy(fitted)
         breaking(model._model)
         with pytest.raises(AssertionError, match=re.escape(words)):
             model._check_state()
-
-
-def test_nothing_learned():
-    ScInOLRegressor()._check_state()

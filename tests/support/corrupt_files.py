@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+from importlib import import_module
 
 from sklearn_scinol.streams import ReadError, read_table
 
@@ -22,38 +23,26 @@ def table():
     import pyarrow as pa
 
     rows = range(N_ROWS)
-    return pa.table(
-        {
-            "x": [0.5 * i for i in rows],
-            "i": list(rows),
-            "city": [f"city {i % 5}" for i in rows],
-            "said": ['two\nlines, "quoted"' if i % 7 == 0 else "x" for i in rows],
-            "time": pa.array(rows, pa.timestamp("s")),
-            "y": [i % 2 for i in rows],
-        }
-    )
+    columns = {
+        "x": [0.5 * i for i in rows],
+        "i": list(rows),
+        "city": [f"city {i % 5}" for i in rows],
+        "said": ['two\nlines, "quoted"' if i % 7 == 0 else "x" for i in rows],
+        "time": pa.array(rows, pa.timestamp("s")),
+        "y": [i % 2 for i in rows],
+    }
+    return pa.table(columns)
 
 
-def csv():
-    import pyarrow.csv
+def written_by(module, name, **options):
+    """Contents of a file that a function of pyarrow writes."""
 
-    pyarrow.csv.write_csv(table(), file := io.BytesIO())
-    return file.getvalue()
+    def write():
+        function = getattr(import_module(f"pyarrow.{module}"), name)
+        function(table(), file := io.BytesIO(), **options)
+        return file.getvalue()
 
-
-def parquet():
-    import pyarrow.parquet
-
-    pyarrow.parquet.write_table(table(), file := io.BytesIO(), row_group_size=15)
-    return file.getvalue()
-
-
-def arrow():
-    import pyarrow.feather
-
-    file = io.BytesIO()
-    pyarrow.feather.write_feather(table(), file, compression="uncompressed")
-    return file.getvalue()
+    return write
 
 
 def arrows():
@@ -65,37 +54,39 @@ def arrows():
     return file.getvalue()
 
 
+def lines(rows):
+    return "".join(f"{row}\n" for row in rows).encode()
+
+
 def jsonl():
-    rows = ({**row, "time": str(row["time"])} for row in table().to_pylist())
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    rows = table().to_pylist()
+    return lines(json.dumps({**row, "time": str(row["time"])}) for row in rows)
 
 
 def wide_csv():
     header = ",".join(["y", *(f"x{j}" for j in range(100))])
     rows = (",".join(map(str, range(i % 2, 101 + i % 2))) for i in range(12))
-    return "".join(f"{row}\n" for row in (header, *rows)).encode()
+    return lines([header, *rows])
 
 
 def nested_jsonl():
     inner = {"list": [["}]"], [None]], "text": 'say "[{" \\'}
     rows = ({"x": i / 2, "y": i % 2, "inner": inner} for i in range(N_ROWS))
-    return "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+    return lines(map(json.dumps, rows))
 
 
-def svm():
-    rows = (f"{i % 2} 1:{0.5 * i} 3:{i}\n" for i in range(N_ROWS))
-    return "".join(rows).encode()
+csv = written_by("csv", "write_csv")
 
 
 #: Contents of a file that nothing is wrong with, by the ending of its name.
 WHOLE = {
     "csv": csv,
     "csv.gz": lambda: gzip.compress(csv(), mtime=0),
-    "parquet": parquet,
-    "arrow": arrow,
+    "parquet": written_by("parquet", "write_table", row_group_size=15),
+    "arrow": written_by("feather", "write_feather", compression="uncompressed"),
     "arrows": arrows,
     "jsonl": jsonl,
-    "svm": svm,
+    "svm": lambda: lines(f"{i % 2} 1:{0.5 * i} 3:{i}" for i in range(N_ROWS)),
     "wide.csv": wide_csv,
     "nested.jsonl": nested_jsonl,
 }
@@ -136,15 +127,10 @@ def outcome(file, on_bad_row, read_ahead, encoding=None):
     Anything else than rows and sentences raises an error.
     """
     is_table = file.suffix != ".svm"
+    options = {"on_bad_row": on_bad_row, "read_ahead": read_ahead, "chunk_rows": 16}
+    options |= {"encoding": encoding} if file.suffix in TEXT else {}
     try:
-        stream = read_table(
-            file,
-            target="y" if is_table else None,
-            chunk_rows=16,
-            on_bad_row=on_bad_row,
-            read_ahead=read_ahead,
-            encoding=encoding if file.suffix in TEXT else None,
-        )
+        stream = read_table(file, target="y" if is_table else None, **options)
         for X, y in stream:
             assert X.shape[0] == len(y) > 0
             if is_table:

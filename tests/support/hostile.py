@@ -86,24 +86,17 @@ def normal(chance, n, d):
 
 
 def with_zeros(chance, n, d):
-    rng = chance.rng()
-    return rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3)
+    return normal(chance, n, d) * (chance.rng().random((n, d)) < 0.3)
 
 
 def whole(chance, n, d):
     return chance.rng().integers(-3, 4, size=(n, d)).astype(np.float64)
 
 
-def in_units(chance, n, d):
+def in_units(chance, n, d, by_row=False):
     reach = chance.pick([3, 30, 100, 150, 170, 290])
-    rng = chance.rng()
-    return rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-reach, reach, size=d)
-
-
-def of_rows(chance, n, d):
-    reach = chance.pick([3, 30, 100, 150, 170, 290])
-    rng = chance.rng()
-    return rng.normal(size=(n, d)) * 10.0 ** rng.uniform(-reach, reach, size=(n, 1))
+    exponents = chance.rng().uniform(-reach, reach, size=(n, 1) if by_row else d)
+    return normal(chance, n, d) * 10.0**exponents
 
 
 def special(chance, n, d):
@@ -126,18 +119,15 @@ def growing(chance, n, d):
     return normal(chance, n, d).clip(-1, 1) * powers[:, np.newaxis]
 
 
-def shrinking(chance, n, d):
-    return growing(chance, n, d)[::-1]
-
-
 def tiny_first(chance, n, d):
     X = normal(chance, n, d)
     X[:1] *= chance.pick([1e-10, 1e-100, 1e-160, 1e-300, 1e-320])
     return X
 
 
-VALUES = [normal, with_zeros, whole, in_units, of_rows, special, constant, duplicated]
-VALUES += [growing, shrinking, tiny_first]
+VALUES = [normal, with_zeros, whole, in_units, partial(in_units, by_row=True), special]
+VALUES += [constant, duplicated, growing, tiny_first]
+VALUES += [lambda *size: growing(*size)[::-1]]
 
 
 def draw_values(chance, n, d):
@@ -153,11 +143,6 @@ def draw_values(chance, n, d):
 # What the rows are given in, each a function of chance and rows.
 
 
-def without_chance(containers):
-    """Functions of chance and rows that do not need chance."""
-    return [lambda _, X, given=given: given(X) for given in containers]
-
-
 def mapped(X):
     if not X.size:
         return X
@@ -167,11 +152,8 @@ def mapped(X):
         return np.memmap(path, np.float64, "r", shape=X.shape)
 
 
-def one_row_repeated(X):
-    return np.broadcast_to(X[:1], X.shape) if X.size else X
-
-
-DENSE = [*formats.DENSE.values(), mapped, one_row_repeated, np.asmatrix]
+DENSE = [*formats.DENSE.values(), mapped, np.asmatrix]
+DENSE += [lambda X: np.broadcast_to(X[:1], X.shape) if X.size else X]
 DENSE += [partial(np.asarray, dtype=dtype) for dtype in ("i4", "u1", "u8", "bool")]
 
 
@@ -193,16 +175,9 @@ UNUSABLE = [
     lambda X: X[:, 0] if X.shape[1] else X.ravel(),
     lambda X: np.hstack([X, np.ones((len(X), 1))]),
     lambda X: np.vstack([X, np.ones((1, X.shape[1]))]),
-    lambda X: X.astype("complex128"),
-    lambda X: X.astype("U"),
-    lambda X: X.astype("S"),
-    lambda X: X[..., np.newaxis],
-    lambda X: 1.0,
-    lambda X: None,
-    lambda X: {"a": X},
-    lambda X: "rows",
-    lambda X: X[:, 1:],
-    lambda X: X[:0],
+    *(partial(np.asarray, dtype=dtype) for dtype in ("complex128", "U", "S")),
+    *(lambda X, value=value: value for value in (1.0, None, "rows", {"a": [1.0]})),
+    *(lambda X, at=at: X[at] for at in (np.s_[..., None], np.s_[:, 1:], np.s_[:0])),
 ]
 
 
@@ -219,23 +194,22 @@ def broken_csr(chance, X):
     X = formats.with_explicit_zeros(X)
     if not X.nnz:
         return X
-    fault = chance.pick(range(8))
-    if fault == 0:
-        X.indices[-1] = X.shape[1]
-    elif fault == 1:
-        X.indices[-1] = chance.pick([-1, -(2**31)])
-    elif fault == 2:
-        X.indices[0] = 2**31 - 1
-    elif fault == 3:
-        X.indptr[-1] += chance.pick([1, 1000, 2**30])
-    elif fault == 4:
-        X.indptr[-2] = X.indptr[-1] + 1
-    elif fault == 5:
-        X.indptr[0] = chance.pick([1, -1])
-    elif fault == 6:
-        X.data = X.data[:-1]
+    name, place, value = chance.pick(
+        [
+            ("indices", -1, X.shape[1]),
+            ("indices", -1, chance.pick([-1, -(2**31)])),
+            ("indices", 0, 2**31 - 1),
+            ("indptr", -1, X.nnz + chance.pick([1, 1000, 2**30])),
+            ("indptr", -2, X.nnz + 1),
+            ("indptr", 0, chance.pick([1, -1])),
+            ("data", None, None),
+            ("indptr", None, None),
+        ]
+    )
+    if place is None:
+        setattr(X, name, getattr(X, name)[:-1])
     else:
-        X.indptr = X.indptr[:-1]
+        getattr(X, name)[place] = value
     return X
 
 
@@ -245,10 +219,6 @@ def names(X):
 
 def frame(X):
     return pd.DataFrame(X, columns=names(X))
-
-
-def frame_without_a_name(X):
-    return pd.DataFrame(X, columns=[1, *names(X)[1:]] if X.shape[1] else [])
 
 
 def frame_of_nullables(chance, X):
@@ -262,7 +232,7 @@ def frame_of_nullables(chance, X):
 
 FRAMES = [
     frame,
-    frame_without_a_name,
+    lambda X: pd.DataFrame(X, columns=[1, *names(X)[1:]] if X.shape[1] else []),
     lambda X: frame(X).iloc[:, ::-1],
     lambda X: pd.DataFrame(X, columns=["x0"] * X.shape[1]),
     lambda X: frame(X).astype("category"),
@@ -271,12 +241,21 @@ FRAMES = [
     lambda X: pd.DataFrame.sparse.from_spmatrix(sparse.csr_array(X)),
 ]
 FRAMES = FRAMES * (pd is not None)
-if polars is not None:
-    FRAMES.append(lambda X: polars.DataFrame(X, schema=names(X)))
+FRAMES += [lambda X: polars.DataFrame(X, schema=names(X))] * (polars is not None)
+
+
+def without_chance(containers):
+    """Functions of chance and rows that do not need chance."""
+    return [lambda _, X, given=given: given(X) for given in containers]
+
 
 STRANGE = without_chance([*DENSE, *formats.SPARSE.values(), *FRAMES, *UNUSABLE])
 STRANGE += [masked, with_objects, duplicates, broken_csr, broken_csr]
 STRANGE += [frame_of_nullables] * (pd is not None)
+
+
+if polars is not None:
+    FRAMES.append(lambda X: polars.DataFrame(X, schema=names(X)))
 
 
 def draw_container(chance, layout):
@@ -291,100 +270,71 @@ def draw_container(chance, layout):
 # Targets.
 
 
+def unusable_of_all(y, columns):
+    """Targets and labels in other containers and shapes."""
+    n = len(y)
+    strange = [y[1:], y[:, np.newaxis], y.tolist(), np.full(n, None), None, "no"]
+    strange += [sparse.csr_array(np.sign(columns)), columns * 1j, columns.astype(str)]
+    return [*strange, np.zeros(n, dtype="datetime64[s]"), columns[:, 0] > 0]
+
+
 def worded(codes):
     return np.array(["no", "yes", "perhaps", "who knows"])[codes]
 
 
-LABELS = [
-    np.asarray,
-    np.asarray,
-    worded,
-    lambda codes: codes.astype(np.float64),
-    lambda codes: worded(codes).astype(object),
-    lambda codes: (codes - 1) * 2**40,
-]
+LABELS = [np.asarray, np.asarray, worded, lambda codes: codes.astype(np.float64)]
+LABELS += [lambda codes: worded(codes).astype(object)]
+LABELS += [lambda codes: (codes - 1) * 2**40]
 
 
 def draw_labels(chance, n, n_classes, labels):
     """Labels of a chunk, and of a stream now and then what cannot be learned."""
-    codes = chance.pick(
-        [
-            chance.rng().integers(0, n_classes, n),
-            np.arange(n) % n_classes,
-            np.zeros(n, dtype=np.intp),
-            (np.arange(n) % 2).astype(np.intp),
-        ]
-    )
+    kinds = [chance.rng().integers(0, n_classes, n), np.arange(n) % n_classes]
+    kinds += [np.zeros(n, dtype=np.intp), (np.arange(n) % 2).astype(np.intp)]
+    codes = chance.pick(kinds)
     y = labels(codes)
     if not chance.rarely(0.08):
         return y
-    return chance.pick(
-        [
-            y[1:],
-            y[:, np.newaxis],
-            np.stack([y, y], axis=1),
-            y.tolist(),
-            codes + 0.5,
-            np.full(n, np.nan),
-            np.full(n, None),
-            codes.astype("datetime64[s]"),
-            codes.astype(str),
-            codes.astype(bool),
-            np.array([*codes[1:], "other"][:n], dtype=object),
-            sparse.csr_array(codes[:, np.newaxis]),
-            codes + n_classes,
-            None,
-            "no",
-            [[label] * (i % 2 + 1) for i, label in enumerate(y.tolist())],
-            codes * 1j,
-            pd.Series(y, dtype="category") if pd else y,
-            pd.Series(codes, dtype="Int64") if pd else y,
-        ]
-    )
+    strange = [
+        *unusable_of_all(y, codes[:, np.newaxis]),
+        np.stack([y, y], axis=1),
+        codes + 0.5,
+        np.full(n, np.nan),
+        np.array([*codes[1:], "other"][:n], dtype=object),
+        codes + n_classes,
+        [[label] * (i % 2 + 1) for i, label in enumerate(y.tolist())],
+    ]
+    if pd:
+        strange += [pd.Series(y, dtype="category"), pd.Series(codes, dtype="Int64")]
+    return chance.pick(strange)
 
 
 def draw_targets(chance, n, n_outputs):
     """Targets of a chunk, and now and then what cannot be learned."""
     rng = chance.rng()
     y = rng.normal(size=(n, n_outputs))
-    kind = chance.pick(range(8))
-    if kind == 0:
-        y[:] = chance.pick([0.0, 1.0, -1e10, 1e150, 1e300])
-    elif kind == 1:
-        y *= 10.0 ** rng.uniform(-300, 300)
-    elif kind == 2:
-        y *= 10.0 ** rng.uniform(-300, 300, size=(n, 1))
-    elif kind == 3:
-        y = rng.choice(SPECIAL, y.shape) * rng.choice([-1.0, 1.0], y.shape)
-    elif kind == 4:
-        y *= chance.pick([1e10, 1e100, 1e154, 1e155])
-    columns = y
-    y = y[:, 0] if n_outputs == 1 else y
+    far = chance.pick([0.0, 1.0, -1e10, 1e150, 1e300])
+    large = chance.pick([1e10, 1e100, 1e154, 1e155])
+    special = rng.choice(SPECIAL, y.shape) * rng.choice([-1.0, 1.0], y.shape)
+    powers = 10.0 ** rng.uniform(-300, 300, size=(n, 1))
+    kinds = [y, y, y, np.full_like(y, far), y * powers[:1], y * powers, special]
+    columns = chance.pick([*kinds, y * large]) if n else y
+    y = columns[:, 0] if n_outputs == 1 else columns
     if not chance.rarely(0.1):
         return y
-    return chance.pick(
-        [
-            y[1:],
-            y[..., np.newaxis],
-            y[:, np.newaxis],
-            y.tolist(),
-            y.astype(np.float32),
-            np.sign(y).astype(np.int8),
-            y > 0,
-            y.astype(object),
-            y.astype(str),
-            y + 1j,
-            np.where(np.arange(n) == n - 1, chance.pick(BEYOND), y.T).T,
-            np.full(n, None),
-            np.zeros(n, dtype="datetime64[s]"),
-            sparse.csr_array(np.sign(columns)),
-            None,
-            "no",
-            1.0,
-            columns[:, :0],
-            pd.Series(columns[:, 0]).astype("Float64") if pd else y,
-        ]
-    )
+    strange = [
+        *unusable_of_all(y, columns),
+        y[..., np.newaxis],
+        y.astype(np.float32),
+        np.sign(y).astype(np.int8),
+        y.astype(object),
+        np.where(np.arange(n) == n - 1, chance.pick(BEYOND), y.T).T,
+        1.0,
+        columns[:, :0],
+    ]
+    if pd:
+        strange.append(pd.Series(columns[:, 0]).astype("Float64"))
+    return chance.pick(strange)
 
 
 def draw_weights(chance, n):
@@ -392,43 +342,18 @@ def draw_weights(chance, n):
     if chance.rarely(0.5):
         return None
     rng = chance.rng()
+    c, ones, is_last = rng.random(n), np.ones(n), np.arange(n) == n - 1
     if chance.rarely(0.9):
-        c = rng.random(n)
-        kind = chance.pick(range(8))
-        if kind == 0:
-            return np.ones(n)
-        if kind == 1:
-            return c * (rng.random(n) < 0.5)
-        if kind == 2:
-            return np.zeros(n)
-        if kind == 3:
-            return c * 10.0 ** rng.uniform(-300, 300)
-        if kind == 4:
-            return c * 10.0 ** rng.uniform(-300, 300, size=n)
-        if kind == 5:
-            return rng.choice(SPECIAL, n)
-        if kind == 6:
-            return np.full(n, chance.pick([1e-300, 1e-154, 1e10, 1e100, 1e154, 1e300]))
-        return c
-    c = np.ones(n)
-    return chance.pick(
-        [
-            -c,
-            np.where(np.arange(n) == n - 1, -1e-300, c),
-            np.where(np.arange(n) == n - 1, chance.pick(BEYOND), c),
-            c[1:],
-            c[:, np.newaxis],
-            c.astype(int),
-            c.astype(bool),
-            c.astype(object),
-            np.full(n, None),
-            np.full(n, "a"),
-            c + 1j,
-            2.0,
-            "balanced",
-            c.tolist(),
-        ]
-    )
+        huge = chance.pick([1e-300, 1e-154, 1e10, 1e100, 1e154, 1e300])
+        kinds = [c, ones, c * (rng.random(n) < 0.5), np.zeros(n), huge * ones]
+        kinds += [c * 10.0 ** rng.uniform(-300, 300), rng.choice(SPECIAL, n)]
+        kinds += [c * 10.0 ** rng.uniform(-300, 300, size=n)]
+        return chance.pick(kinds)
+    strange = [-ones, np.where(is_last, -1e-300, ones), ones[1:], ones[:, np.newaxis]]
+    strange += [np.where(is_last, chance.pick(BEYOND), ones), ones.tolist(), ones + 1j]
+    strange += [ones.astype(dtype) for dtype in (int, bool, object)]
+    strange += [np.full(n, None), np.full(n, "a"), 2.0, "balanced"]
+    return chance.pick(strange)
 
 
 # Parameters.
@@ -436,47 +361,34 @@ def draw_weights(chance, n):
 #: Of what unit a parameter is, nobody knows.
 SCALES = [0.5, 1e-3, 1e3, 1e-10, 1e10, 1e-20, 1e20, 1e-300, 1e300]
 
+OF_UNITS = "initial_wealth", "beta", "learning_rate", "delta", "step"
+SWITCHES = "additive", "scale", "standardize_target", "fit_intercept", "shuffle"
+FORGETTING = [0, 1e-3, 0.1, 0.99]
+KERNELS = ["linear", "rbf", "poly", "laplacian", "sigmoid", "cosine", "precomputed"]
+
 PARAMETERS = {
+    **{name: SCALES for name in OF_UNITS},
+    **{name: [True, False] for name in (*SWITCHES, "warm_start", "vovk")},
+    **{name: FORGETTING for name in ("moment_forgetting", "forgetting")},
     "center": ["auto", True, False],
-    "additive": [False, True],
-    "scale": [True, False],
     "clip_ratio": [None, None, 2.0, 1.5, 1e3],
-    "moment_forgetting": [0, 1e-3, 0.1, 0.99],
-    "standardize_target": [True, False],
-    "fit_intercept": [True, False],
     "average": [True, 2, 10],
-    "shuffle": [True, False],
     "exclude": [(), ["second_order"], ["pools", "forest"]],
-    "warm_start": [True, False],
     "max_iter": [1, 2, 5],
     "tol": [None, 1e-3, 0.0],
-    "initial_wealth": SCALES,
-    "beta": SCALES,
-    "learning_rate": SCALES,
     "radius": [None, *SCALES],
     "a": [0.882, 1.0, 1e-3, 1e3],
-    "delta": SCALES,
     "epsilon": [0.0, *SCALES],
     "quantile": [0.01, 0.99, 1e-300],
-    "kernel": [
-        "linear",
-        "rbf",
-        "poly",
-        "laplacian",
-        "sigmoid",
-        "cosine",
-        "precomputed",
-    ],
+    "kernel": KERNELS,
     "gamma": ["scale", "auto", 0.0, *SCALES],
     "degree": [2, 3, 0.5, 50],
     "coef0": [0, 1, -1],
     "max_support": [None, 1, 3],
     "prior_scale": [1e-6, 0.3, 1, 1e6],
-    "forgetting": [0, 1e-3, 0.1, 0.99],
     "moderate": ["auto", True, False],
     "clip_deviations": [None, 1, 3.0, 1e300],
     "random_features": [None, None, 1, 5],
-    "vovk": [False, True],
     "normalizer": ["sum", "mean"],
     "class_weight": [{}, "balanced", {0: 2.0, 1: 1e-3}, {0: 1e300}, {0: 0.0}],
     "new_classes": ["error", "add"],
@@ -484,7 +396,6 @@ PARAMETERS = {
     "n_neighbors": [1, 3, 10, 10**12],
     "window": [1, 2, 7, 64, 65, 10**12],
     "n_estimators": [1, 3],
-    "step": SCALES,
     "dirichlet": [None, 0.5, 1e-3, 1e3, 1e-10, 1e10],
     "max_nodes": [1, 2, 7, 64, 65, 10**12],
 }
@@ -492,27 +403,26 @@ PARAMETERS = {
 UNUSABLE_PARAMETERS = [-1, 0, "no", np.nan, np.inf, [], {}, 1e400, b"", True, None]
 
 #: What the compiled engine may be asked for: each other value would be compiled.
-COMPILED = {"initial_wealth", "beta", "learning_rate", "a", "delta", "gamma", "shuffle"}
-COMPILED |= {"warm_start", "tol", "class_weight", "new_classes", "n_neighbors"}
-COMPILED |= {"window", "n_estimators", "step", "dirichlet", "max_nodes", "prior_scale"}
-COMPILED |= {"forgetting", "moderate", "clip_deviations"}
+COMPILED = {*OF_UNITS, "a", "gamma", "shuffle", "warm_start", "tol", "class_weight"}
+COMPILED |= {"new_classes", "n_neighbors", "window", "n_estimators", "dirichlet"}
+COMPILED |= {"max_nodes", "prior_scale", "forgetting", "moderate", "clip_deviations"}
 
 
 def experts(estimator):
     """Lists of experts for mixtures."""
+    scinol, baseline = sklearn_scinol.ScInOLRegressor, BaselineRegressor
+    other = SGDRegressor(random_state=0)
     if is_classifier(estimator):
         scinol, baseline = sklearn_scinol.ScInOLClassifier, BaselineClassifier
         other = SGDClassifier(random_state=0)
-    else:
-        scinol, baseline = sklearn_scinol.ScInOLRegressor, BaselineRegressor
-        other = SGDRegressor(random_state=0)
+    one = ("one", scinol())
     return [
         None,
-        [("one", scinol())],
-        [("one", scinol()), ("two", scinol(algorithm="scinol1", center=False))],
+        [one],
+        [one, ("two", scinol(algorithm="scinol1", center=False))],
         [("one", baseline("coin")), ("two", baseline("adam", average=True))],
-        [("one", scinol()), ("other", other)],
-        [("one", scinol()), ("two", "drop")],
+        [one, ("other", other)],
+        [one, ("two", "drop")],
         [],
     ]
 
@@ -570,6 +480,9 @@ class Stream(NamedTuple):
         return is_classifier(self.estimator())
 
 
+OF_LABELS = ["predict", "decision_function", "predict_proba", "predict_log_proba"]
+
+
 def draw_learning(chance, stream, is_first):
     method = chance.pick(["partial_fit", "partial_fit", "partial_fit_predict", "fit"])
     n, X = draw_rows(chance, stream)
@@ -579,14 +492,11 @@ def draw_learning(chance, stream, is_first):
         if method != "fit" and chance.rarely(0.95 if is_first else 0.2):
             classes = stream.labels(np.arange(stream.n_outputs))
             if chance.rarely(0.05):
-                classes = chance.pick(
-                    [classes[:1], classes[::-1], [], "no", 3, [None, 1], [0.5, 1.5]]
-                )
+                others = [classes[:1], classes[::-1], [], "no", 3, [None, 1]]
+                classes = chance.pick([*others, [0.5, 1.5]])
             arguments["classes"] = classes
         if method == "partial_fit_predict":
-            answers = ["predict", "decision_function", "predict_proba", "no"]
-            answers += ["predict_log_proba"]
-            arguments["method"] = chance.pick(answers)
+            arguments["method"] = chance.pick([*OF_LABELS, "no"])
     else:
         arguments["y"] = draw_targets(chance, n, stream.n_outputs)
     weights = draw_weights(chance, n)
@@ -596,11 +506,8 @@ def draw_learning(chance, stream, is_first):
 
 
 def draw_question(chance, stream):
-    methods = ["predict", "predict"]
-    if stream.classifies:
-        methods += ["decision_function", "predict_proba", "predict_log_proba"]
-    _, X = draw_rows(chance, stream)
-    return Call(chance.pick(methods), {"X": X})
+    methods = ["predict", *OF_LABELS] if stream.classifies else ["predict"]
+    return Call(chance.pick(methods), {"X": draw_rows(chance, stream)[1]})
 
 
 def draw_other(chance, stream):
@@ -623,13 +530,12 @@ def draw_case(chance, estimator):
 def _draw_case(chance, estimator):
     engine = chance.pick(["numpy"] * 88 + ["uncompiled"] * 10 + ["compiled"] * 2)
     parameters = draw_parameters(chance, estimator, engine == "compiled")
+    outputs = [2, 2, 3, 4] if is_classifier(estimator()) else [1, 1, 3]
     stream = Stream(
         estimator,
         d=chance.pick([1, 2, 3, 3, 5, 12, 40]),
         layout=chance.pick(["dense", "dense", "sparse", "in turn"]),
-        n_outputs=chance.pick(
-            [2, 2, 3, 4] if is_classifier(estimator()) else [1, 1, 3]
-        ),
+        n_outputs=chance.pick(outputs),
         labels=chance.pick(LABELS),
     )
     calls = []

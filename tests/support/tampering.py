@@ -11,7 +11,8 @@ import os
 import re
 import tempfile
 import warnings
-from functools import cache
+from contextlib import suppress
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
@@ -38,7 +39,7 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 from sklearn_scinol.transforms import bins
-from support.kinds import KINDS
+from support.kinds import KINDS, Kind
 
 N_CHUNKS = 20
 
@@ -96,33 +97,33 @@ def of_transformer(transformer, X, *y):
 
 def of_columns():
     """Steps of scikit-learn around a transformer of this package."""
-    kind = KINDS["bins"]
+    X, y = NUMBERS
     columns = ColumnTransformer([("bins", OnlineBinner(5), [0, 1])], sparse_threshold=0)
 
     def use(model):
         for _ in range(N_CHUNKS):
-            model[-1].partial_fit(model[:-1].transform(kind.rows()), kind.targets())
-            model.predict(kind.rows())
+            model[-1].partial_fit(model[:-1].transform(X), y)
+            model.predict(X)
 
-    def make():
-        model = make_pipeline(clone(columns), ScInOLRegressor(max_iter=2, tol=None))
-        return model.fit(kind.rows(), kind.targets())
-
-    return Tampered(make, use)
+    steps = make_pipeline(columns, ScInOLRegressor(max_iter=2, tol=None))
+    return Tampered(lambda: clone(steps).fit(X, y), use)
 
 
 def table(n=20):
     names = "Rome", "Oslo", "Lima", None
-    return [
-        {
-            "x": float(i % 7),
-            "city": names[i % 4],
-            "is_new": i % 3 == 0,
-            "at": np.datetime64("2020-01-01") + i,
-            "said": f"word {i % 5} of many",
-        }
-        for i in range(n)
-    ]
+    columns = {
+        "x": [float(i % 7) for i in range(n)],
+        "city": [names[i % 4] for i in range(n)],
+        "is_new": [i % 3 == 0 for i in range(n)],
+        "at": np.datetime64("2020-01-01") + np.arange(n),
+        "said": [f"word {i % 5} of many" for i in range(n)],
+    }
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+NUMBERS = KINDS["bins"].rows(), KINDS["bins"].targets()
+TABLE = table(), np.arange(20.0)
 
 
 ENCODER = TableEncoder(
@@ -140,25 +141,15 @@ TAMPERED = {
     **{name: of_kind(kind) for name, kind in KINDS.items()},
     "hedge-default": of_kind(DEFAULT),
     "hedge-default-sparse": of_kind(DEFAULT._replace(container=sparse.csr_array)),
-    "hedge-default-regression": of_kind(
-        KINDS["bins"]._replace(estimator=HedgeRegressor())
-    ),
-    "hedge-nested": of_kind(KINDS["bins"]._replace(estimator=HedgeRegressor(EXPERTS))),
+    "hedge-default-regression": of_kind(Kind(HedgeRegressor())),
+    "hedge-nested": of_kind(Kind(HedgeRegressor(EXPERTS))),
     "columns": of_columns(),
-    "encoder": of_transformer(ENCODER, table()),
-    "target means": of_transformer(
-        OnlineTargetEncoder(n_hashed=16), table(), np.arange(20.0)
-    ),
-    "history": of_transformer(
-        OnlineHistory(time="at", n_hashed=3), table(), np.arange(20.0)
-    ),
-    "history of numbers": of_transformer(
-        OnlineHistory([0, ()], 1), KINDS["bins"].rows(), KINDS["bins"].targets()
-    ),
-    "scaler": of_transformer(OnlineScaler(), KINDS["bins"].rows()),
-    "fourier-alone": of_transformer(
-        RandomFourierFeatures(n_components=3), KINDS["bins"].rows()
-    ),
+    "encoder": of_transformer(ENCODER, TABLE[0]),
+    "target means": of_transformer(OnlineTargetEncoder(n_hashed=16), *TABLE),
+    "history": of_transformer(OnlineHistory(time="at", n_hashed=3), *TABLE),
+    "history of numbers": of_transformer(OnlineHistory([0, ()], 1), *NUMBERS),
+    "scaler": of_transformer(OnlineScaler(), NUMBERS[0]),
+    "fourier-alone": of_transformer(RandomFourierFeatures(n_components=3), NUMBERS[0]),
     "adahedge": of_weights(AdaHedge(3)),
     "fixed_share": of_weights(FixedShare(3)),
 }
@@ -190,34 +181,32 @@ def places(value, path="", put=None, remove=None):
         for i, item in enumerate(value):
 
             def put_item(new, i=i):
-                items = [*value[:i], new, *value[i + 1 :]]
-                put(value._make(items) if hasattr(value, "_make") else tuple(items))
+                put(of_type(value)([*value[:i], new, *value[i + 1 :]]))
 
             yield from places(item, f"{path}[{i}]", put_item)
         return
-    if isinstance(value, BaseEstimator) and not is_native(value):
+    is_native = type(value).__module__.startswith("sklearn_scinol.")
+    if isinstance(value, BaseEstimator) and not is_native:
         for name in STEPS:
             for _, step, *_ in getattr(value, name, ()):
                 yield from places(step, f"{path}.{name}")
         return
+    container = value
     if isinstance(value, list):
-        container, items = value, enumerate(value)
-    elif isinstance(value, dict):
-        container, items = value, value.items()
+        items = enumerate(value)
     else:
-        container = getattr(value, "__dict__", {})
+        container = value if isinstance(value, dict) else getattr(value, "__dict__", {})
         items = container.items()
     for key, item in items:
+        put, remove = container.__setitem__, container.__delitem__
         yield from places(
-            item,
-            f"{path}[{key!r}]",
-            lambda new, key=key: container.__setitem__(key, new),
-            lambda key=key: container.__delitem__(key),
+            item, f"{path}[{key!r}]", partial(put, key), partial(remove, key)
         )
 
 
-def is_native(thing):
-    return type(thing).__module__.startswith("sklearn_scinol.")
+def of_type(value):
+    """What makes tuples and lists of the type of one from a list."""
+    return getattr(type(value), "_make", type(value))
 
 
 def tamper(model, random):
@@ -247,19 +236,16 @@ def another(value, random):
         choices = [not value] * 5 + choices
     elif isinstance(value, (int, float, np.number)):
         with np.errstate(all="ignore"):
-            choices = [
-                *(value + 1, value - 1, 2 * value, -value, value / 2),
-                *(int(value) if np.isfinite(value) else 7, float(value)),
-                *(0, 1, 2, 100_000, 2**31, 2**40, 1e-300, 1e300, np.nan, np.inf),
-                *choices[:5],
-            ]
+            near = [value + 1, value - 1, 2 * value, -value, value / 2, float(value)]
+        near.append(int(value) if np.isfinite(value) else 7)
+        far = [100_000, 2**31, 2**40, 1e-300, 1e300, np.nan, np.inf]
+        choices = [*near, 0, 1, 2, *far, *choices[:5]]
     elif isinstance(value, str):
         choices = ["", value + "x", value[::-1], *choices]
     elif isinstance(value, (list, tuple)):
-        of_kind = type(value)._make if hasattr(value, "_make") else type(value)
         if not hasattr(value, "_make"):
-            choices = [of_kind(value[:-1]), of_kind([*value, *value]), *choices]
-        choices = [of_kind([*value][::-1]), [*value], tuple(value), *choices]
+            choices += [value[:-1], of_type(value)([*value, *value])]
+        choices += [of_type(value)([*value][::-1]), [*value], tuple(value)]
     elif isinstance(value, dict):
         choices = [{}, dict([*value.items()][1:]), {**value, "text": 1}, *choices]
     return choices[random.integers(len(choices))]
@@ -267,43 +253,31 @@ def another(value, random):
 
 def another_array(array, random):
     """Another array than one, as a rule nearly the same."""
+    dtypes = np.float32, np.int64, np.int32, np.complex128, bool
     changes = [
-        lambda: array[:1].copy(),
-        lambda: array[:-1].copy(),
+        *(lambda at=at: array[at].copy() for at in np.s_[:1, :-1, ::-1, :0]),
+        *(lambda dtype=dtype: array.astype(dtype) for dtype in dtypes),
         lambda: array[..., :-1].copy(),
+        lambda: array[np.newaxis].copy(),
         lambda: np.concatenate([array, array]),
         lambda: np.repeat(array, 2, axis=-1),
-        lambda: array[np.newaxis].copy(),
-        lambda: array.ravel(),
+        lambda: np.repeat(array, 2, axis=-1)[..., ::2],
         lambda: array.T.copy(),
         lambda: np.asfortranarray(array),
-        lambda: np.repeat(array, 2, axis=-1)[..., ::2],
-        lambda: array.astype(np.float32),
-        lambda: array.astype(np.int64),
-        lambda: array.astype(np.int32),
-        lambda: array.astype(np.complex128),
-        lambda: array.astype(bool),
         lambda: array.astype(array.dtype.newbyteorder()),
         lambda: -array,
         lambda: 0 * array,
         lambda: array + 1,
         lambda: array * 1e200,
-        lambda: array[::-1].copy(),
         lambda: random.permuted(array),
-        lambda: array[:0].copy(),
         lambda: array.flat[0],
-        lambda: array.tolist(),
-        lambda: None,
+        *(array.ravel, array.tolist, lambda: None),
     ]
     for value in np.nan, np.inf, -1, 1, 2**31, 2**40, -1e300, 1e300, 1e-300:
-        changes += [lambda value=value: with_entry(array, random, value)] * 2
+        changes += [partial(with_entry, array, random, value)] * 2
     while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            try:
-                return changes[random.integers(len(changes))]()
-            except Exception:
-                continue  # there is no such change of this array
+        with warnings.catch_warnings(action="ignore"), suppress(Exception):
+            return changes[random.integers(len(changes))]()  # if there is such a change
 
 
 def with_entry(array, random, value):
@@ -324,17 +298,14 @@ def fitted(name):
 def outcome(name, seed, engine, path, tell=lambda _: None):
     """What came of a case in a word; raise `Failed` if it did harm."""
     random = np.random.default_rng([seed, *name.encode()])
-    with on_engine("numpy"):
+    with on_engine("numpy"), warnings.catch_warnings(action="ignore"):
         model = copy.deepcopy(fitted(name))
         tell(tamper(model, random))
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                io.dump(model, path)
+            io.dump(model, path)
         except Exception:
             return "not saved"
-    with on_engine(engine), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with on_engine(engine), warnings.catch_warnings(action="ignore"):
         warnings.simplefilter("error", RuntimeWarning)
         try:
             model = load(path)
@@ -367,18 +338,14 @@ def check_error(error):
         raise Failed("exception", repr(error)) from error
 
 
-def path_of_process():
-    return Path(tempfile.gettempdir()) / f"tampered-{os.getpid()}.skops"
-
-
 def finding(name, seed):
     """What is wrong with the case of a seed, or None; `name` ends in an engine."""
-    name, _, engine = name.rpartition(" on ")
-    path = path_of_process()
+    kind, _, engine = name.rpartition(" on ")
+    path = Path(tempfile.gettempdir()) / f"tampered-{os.getpid()}.skops"
     try:
-        outcome(name, seed, engine, path)
+        outcome(kind, seed, engine, path)
     except Failed as failure:
-        return Finding(f"{name} on {engine}", seed, failure.verdict, failure.cause)
+        return Finding(name, seed, failure.verdict, failure.cause)
     finally:
         path.unlink(missing_ok=True)
     return None
