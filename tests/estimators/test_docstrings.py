@@ -3,15 +3,14 @@
 import sys
 from ast import literal_eval
 from importlib.util import find_spec, module_from_spec
-from inspect import getdoc, getsource, signature
-from textwrap import indent
+from inspect import getdoc, signature
 from types import ModuleType
 
 import pytest
 from support.registry import PUBLIC_ESTIMATORS
 
 from sklearn_scinol import ScInOLRegressor
-from sklearn_scinol._docstrings import _entries, _sections, inherit_descriptions
+from sklearn_scinol._docstrings import inherit_descriptions
 
 
 @pytest.fixture
@@ -57,15 +56,3 @@ def test_descriptions_without_docstrings():
             pass
 
     assert inherit_descriptions(Bare).__doc__ is None
-
-
-@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
-def test_no_description_of_a_base_is_repeated(section):
-    classes = {each for estimator in PUBLIC_ESTIMATORS for each in estimator.__mro__}
-    ours = [each for each in classes if each.__module__.startswith("sklearn_scinol")]
-    for own in ours:
-        source = getsource(own)
-        for base in {*own.__mro__[1:]} & {*ours}:
-            for entry in _entries([_sections(base)], section).values():
-                description = indent(entry.partition("\n")[2], "    ")
-                assert not description or f"{description}\n" not in source

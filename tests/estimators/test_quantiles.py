@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDRegressor
 from sklearn.metrics import d2_pinball_score, mean_pinball_loss, r2_score
 from sklearn.model_selection import cross_val_score
 from support.comparisons import assert_identical
-from support.registry import CASES, LAYOUTS, THOROUGH, compiled, thinned
+from support.registry import CASES, LAYOUTS, thinned
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -165,36 +165,6 @@ def test_fit_learns_each_quantile_for_the_same_epochs():
     # With a tolerance, the sum of the losses decides.
     stops = all_together(AdaImplicitRegressor(**LOSS, early_stopping=True)).fit(X, y)
     assert stops.n_iter_ < stops.max_iter
-
-
-@pytest.mark.cases(1)
-@compiled
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        ScInOLRegressor(),
-        AdaFTRLRegressor(average=5),
-        ScInOLRegressor(additive=True),
-        OnlineKNeighborsRegressor(),
-        HedgeRegressor(),
-        HedgeRegressor([("a", DFEGRegressor()), ("b", ScInOLRegressor(average=True))]),
-    ],
-)
-def test_single_rows_are_learned_alike(estimator, engine):
-    is_short = isinstance(estimator, HedgeRegressor) and not THOROUGH
-    by_chunk = all_together(estimator).set_params(**LOSS)
-    by_row = clone(by_chunk)
-    rows = by_row.row_by_row()
-    for x, target, weight in zip(*noisy(40 if is_short else 130), strict=True):
-        if by_row.__sklearn_is_fitted__():
-            (expected,) = by_chunk.predict([x])
-            np.testing.assert_allclose(rows.predict_one(x), expected, rtol=1e-12)
-        given = [x], [target]
-        (expected,) = by_chunk.partial_fit_predict(*given, sample_weight=[weight])
-        prediction = rows.predict_learn_one(x, target, weight)
-        np.testing.assert_array_equal(prediction, expected)
-    assert any(rows._sessions.values())
-    assert_identical(by_row, by_chunk)
 
 
 @pytest.mark.cases(3)

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import GridSearchCV
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
@@ -37,15 +36,6 @@ def score(estimator, X):
 
 
 # Estimators made of estimators, and metadata that they pass on.
-
-
-def test_one_versus_rest(engine):
-    X, y = data(ScInOLClassifier)
-    model = OneVsRestClassifier(ScInOLClassifier(loss="hinge"))
-    for rows in (slice(75), slice(75, None)):
-        model.partial_fit(X[rows], y[rows], classes=np.unique(y))
-    own = ScInOLClassifier(loss="hinge").partial_fit(X, y, classes=np.unique(y))
-    assert_allclose(model.decision_function(X), own.decision_function(X), rtol=1e-9)
 
 
 @pytest.fixture

@@ -48,7 +48,6 @@ from sklearn_scinol import (
     ScInOLClassifier,
 )
 from sklearn_scinol.experts import AdaHedge, FixedShare
-from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, HEADER, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -178,22 +177,21 @@ def test_weights_of_experts(algorithm, path):
     assert_array_equal(revived.update(losses[20:]), original.update(losses[20:]))
 
 
+# What is trusted.
+
+
 def test_what_is_written_is_read_once(path, monkeypatch):
     """Each look at a file takes as long as loading it."""
     looks = []
     for name in "dumps", "loads", "get_untrusted_types":
-        function = getattr(skops, name)
 
-        def noted(*arguments, name=name, function=function, **keywords):
+        def noted(*given, name=name, look=getattr(skops, name), **options):
             looks.append(name)
-            return function(*arguments, **keywords)
+            return look(*given, **options)
 
         monkeypatch.setattr(skops, name, noted)
     save(fitted(HedgeClassifier), path)
     assert looks == ["dumps", "loads"]
-
-
-# What is trusted.
 
 
 @pytest.mark.thorough
@@ -278,13 +276,6 @@ def test_types_that_are_not_there(path):
     write_type(path, "nowhere", "Thing")
     with pytest.raises(ValueError, match="No module named 'nowhere'"):
         load(path, trusted=["nowhere.Thing"])
-
-
-def test_learners_are_tuples():
-    """A file cannot have another type called in their place."""
-    model = LinearModel.__new__(LinearModel)
-    with pytest.raises(AttributeError, match="_make"):
-        model.__setstate__({"learner": (str, ("text",))})
 
 
 # What cannot be saved.

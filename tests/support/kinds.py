@@ -94,11 +94,19 @@ class Kind(NamedTuple):
 
 
 def experts(ours, baseline):
-    return [
-        ("scinol", ours()),
-        ("adagrad", baseline("adagrad", center="auto", scale=True)),
-        ("kernel", (DFEGClassifier if is_classifier(ours()) else DFEGRegressor)()),
-    ]
+    kernel = DFEGClassifier if is_classifier(ours()) else DFEGRegressor
+    scaled = baseline("adagrad", center="auto", scale=True)
+    return [("scinol", ours()), ("adagrad", scaled), ("kernel", kernel())]
+
+
+OF_LABELS = experts(ScInOLClassifier, BaselineClassifier)
+OF_NUMBERS = experts(ScInOLRegressor, BaselineRegressor)
+CROSSED = {"kinds": {"x1": "category"}, "interactions": [("x0", "x1")]}
+ENCODER = TableEncoder(**CROSSED, n_hashed=8, n_named=4)
+FEW_FEATURES = {"random_features": 5, "random_state": 0}
+WIDE = {"shared_covariance": True, "clip_deviations": 1.5, **FEW_FEATURES}
+AS_GIVEN = {"center": False, "scale": False}
+SEEDED = {"random_state": 0}
 
 
 KINDS = {
@@ -118,19 +126,7 @@ KINDS = {
         sparse.csr_array,
     ),
     "scinol2-clipped": Kind(ScInOLRegressor(clip_ratio=1.5)),
-    "table": Kind(
-        make_online_pipeline(
-            OnlineScaler(),
-            TableEncoder(
-                kinds={"x1": "category"},
-                interactions=[("x0", "x1")],
-                n_hashed=8,
-                n_named=4,
-            ),
-            ScInOLClassifier(),
-        ),
-        3,
-    ),
+    "table": Kind(make_online_pipeline(OnlineScaler(), ENCODER, ScInOLClassifier()), 3),
     "bins": Kind(make_online_pipeline(OnlineBinner(5), ScInOLRegressor())),
     "fourier": Kind(
         make_online_pipeline(
@@ -147,24 +143,10 @@ KINDS = {
     "online_newton-shared_covariance": Kind(
         OnlineNewtonClassifier(forgetting=0.01, shared_covariance=True), 3
     ),
-    "online_newton-random_features": Kind(
-        OnlineNewtonClassifier(random_features=5, random_state=0)
-    ),
-    "online_newton-wide": Kind(
-        OnlineNewtonClassifier(
-            random_features=5,
-            shared_covariance=True,
-            center=False,
-            scale=False,
-            clip_deviations=1.5,
-            random_state=0,
-        ),
-        3,
-    ),
+    "online_newton-random_features": Kind(OnlineNewtonClassifier(**FEW_FEATURES)),
+    "online_newton-wide": Kind(OnlineNewtonClassifier(**WIDE, **AS_GIVEN), 3),
     "online_newton-regression": Kind(OnlineNewtonRegressor("huber", clip_ratio=2.0), 2),
-    "online_newton-vovk": Kind(
-        OnlineNewtonRegressor(vovk=True, scale=False, center=False)
-    ),
+    "online_newton-vovk": Kind(OnlineNewtonRegressor(vovk=True, **AS_GIVEN)),
     "kernel": Kind(DFEGClassifier(kernel="rbf", average=True), 3),
     "kernel-budget": Kind(DFEGRegressor(kernel="poly", max_support=6)),
     "kernel-sparse": Kind(DFEGRegressor(kernel="rbf"), 2, sparse.csr_array),
@@ -174,13 +156,13 @@ KINDS = {
         OnlineKNeighborsClassifier(3, window=9, n_candidates=4), 3
     ),
     "neighbors-regression": Kind(OnlineKNeighborsRegressor(window=9), 2),
-    "forest": Kind(MondrianForestClassifier(2, random_state=0), 3),
-    "forest-regression": Kind(MondrianForestRegressor(2, random_state=0), 2),
+    "forest": Kind(MondrianForestClassifier(2, **SEEDED), 3),
+    "forest-regression": Kind(MondrianForestRegressor(2, **SEEDED), 2),
     "extra-trees": Kind(
-        OnlineExtraTreesClassifier(2, penalty=0.0, window=20, random_state=0), 3
+        OnlineExtraTreesClassifier(2, penalty=0.0, window=20, **SEEDED), 3
     ),
     "extra-trees-regression": Kind(
-        OnlineExtraTreesRegressor(2, penalty=0.0, random_state=0), 2
+        OnlineExtraTreesRegressor(2, penalty=0.0, **SEEDED), 2
     ),
     "last-label": Kind(LastLabelClassifier(), 3),
     "last-label-sparse": Kind(
@@ -190,10 +172,8 @@ KINDS = {
         AdaImplicitRegressor(algorithm="constant", standardize_target=True)
     ),
     "additive": Kind(ScInOLClassifier(additive=True), 3),
-    "hedge": Kind(HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), 3),
-    "hedge-regression": Kind(
-        HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)), 2
-    ),
+    "hedge": Kind(HedgeClassifier(OF_LABELS), 3),
+    "hedge-regression": Kind(HedgeRegressor(OF_NUMBERS), 2),
     "label-sets": Kind(OnlineConformalClassifier(ScInOLClassifier()), 3),
     "label-sets-by-column": Kind(
         OnlineConformalClassifier(ScInOLClassifier(), groups=[0, 1]), 3
@@ -203,26 +183,19 @@ KINDS = {
     ),
     "intervals": Kind(
         OnlineConformalRegressor(
-            HedgeRegressor(experts(ScInOLRegressor, BaselineRegressor)),
-            confidence_level=[0.5, 0.9],
+            HedgeRegressor(OF_NUMBERS), confidence_level=[0.5, 0.9]
         ),
         2,
     ),
     "hedge-quantiles": Kind(
-        HedgeRegressor(
-            experts(ScInOLRegressor, BaselineRegressor),
-            loss="quantile",
-            quantile=[0.1, 0.9],
-        )
+        HedgeRegressor(OF_NUMBERS, loss="quantile", quantile=[0.1, 0.9])
     ),
     "scinol2-labels": Kind(ScInOLClassifier(average=5), n_labels=3),
-    "forest-labels": Kind(MondrianForestClassifier(2, random_state=0), n_labels=2),
+    "forest-labels": Kind(MondrianForestClassifier(2, **SEEDED), n_labels=2),
     "extra-trees-labels": Kind(
-        OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0), n_labels=2
+        OnlineExtraTreesClassifier(2, penalty=0.0, **SEEDED), n_labels=2
     ),
     "last-label-labels": Kind(LastLabelClassifier(), n_labels=3),
-    "hedge-labels": Kind(
-        HedgeClassifier(experts(ScInOLClassifier, BaselineClassifier)), n_labels=2
-    ),
+    "hedge-labels": Kind(HedgeClassifier(OF_LABELS), n_labels=2),
     **{f"baseline-{name}": Kind(BaselineRegressor(name)) for name in BASELINES},
 }
