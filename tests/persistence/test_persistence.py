@@ -14,6 +14,7 @@ import tracemalloc
 import warnings
 import zipfile
 from datetime import time
+from functools import partial
 from io import BytesIO
 from operator import attrgetter
 
@@ -183,13 +184,13 @@ def test_weights_of_experts(algorithm, path):
 def test_what_is_written_is_read_once(path, monkeypatch):
     """Each look at a file takes as long as loading it."""
     looks = []
+
+    def noted(name, look, *given, **options):
+        looks.append(name)
+        return look(*given, **options)
+
     for name in "dumps", "loads", "get_untrusted_types":
-
-        def noted(*given, name=name, look=getattr(skops, name), **options):
-            looks.append(name)
-            return look(*given, **options)
-
-        monkeypatch.setattr(skops, name, noted)
+        monkeypatch.setattr(skops, name, partial(noted, name, getattr(skops, name)))
     save(fitted(HedgeClassifier), path)
     assert looks == ["dumps", "loads"]
 
