@@ -187,18 +187,6 @@ def test_shapes_of_classifiers(classifier, n_classes, loss, engine):
                 fitted.partial_fit_predict(X, y, method=name)
 
 
-@regressors
-@pytest.mark.parametrize("n_outputs", [None, 1, 3])
-def test_shapes_of_regressors(regressor, n_outputs, engine):
-    X = rows()
-    y = targets(X, n_outputs)
-    fitted = regressor(**FEW_EPOCHS).fit(X, y)
-    assert fitted.coef_.shape == (*y.shape[1:], 4)
-    assert fitted.intercept_.shape == (n_outputs or 1,)
-    assert fitted.predict(X).shape == y.shape
-    assert fitted.partial_fit_predict(X, y).shape == y.shape
-
-
 # Fitting.
 
 
@@ -289,26 +277,6 @@ def test_scalar_and_integer_weights(estimator, engine):
 
 
 # Classification.
-
-
-@classifiers
-@pytest.mark.parametrize("n_classes", [2, 4])
-def test_probabilities(classifier, n_classes, engine):
-    X = rows()
-    fitted = classifier(max_iter=3, tol=None).fit(X, labels(X, n_classes))
-    X = 1e3 * X  # some predictions are extreme
-    probabilities = fitted.predict_proba(X)
-    assert probabilities.shape == (60, n_classes)
-    assert probabilities.min() >= 0.0
-    assert_allclose(probabilities.sum(axis=1), 1.0)
-    logarithms = fitted.predict_log_proba(X)
-    assert np.isfinite(logarithms).all()
-    assert_allclose(np.exp(logarithms), probabilities)
-    of_predicted = probabilities[np.arange(60), fitted.predict(X)]
-    assert_array_equal(of_predicted, probabilities.max(axis=1))
-    if n_classes == 2:
-        odds = logarithms[:, 1] - logarithms[:, 0]
-        assert_allclose(odds, fitted.decision_function(X), atol=1e-12)
 
 
 @classifiers

@@ -7,8 +7,6 @@ import pickle
 import re
 import stat
 import struct
-import subprocess
-import sys
 import threading
 import tracemalloc
 import warnings
@@ -35,10 +33,7 @@ from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.copies import COPIES, saved
 from support.kinds import KINDS
-from support.registry import (
-    CASES,
-    PUBLIC_ESTIMATORS,
-)
+from support.registry import CASES, PUBLIC_ESTIMATORS
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -154,19 +149,6 @@ def test_fit_goes_on(path):
     revived = saved(original.fit(*data()), path)
     assert_identical(revived.fit(*data()).coef_, original.fit(*data()).coef_)
     assert revived.loss_curve_ == original.loss_curve_
-
-
-def test_labels_and_names(path):
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    X, y = data()
-    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
-    labels = np.array(["no", "yes"], dtype=object)
-    original = ScInOLClassifier(class_weight={"no": 1.0, "yes": 2.0})
-    revived = saved(original.partial_fit(frame, labels[y], classes=labels), path)
-    assert_array_equal(revived.predict(frame), original.predict(frame))
-    assert revived.class_weight == original.class_weight
-    with pytest.raises(ValueError, match="feature names should match"):
-        revived.predict(frame[["b", "a", "c"]])
 
 
 @pytest.mark.parametrize("algorithm", [AdaHedge, FixedShare])
@@ -336,26 +318,6 @@ def test_a_save_that_fails(function, error, path, monkeypatch):
     assert [*path.parent.iterdir()] == [path]
     if isinstance(error, OSError):
         assert caught.value.filename == str(path)
-
-
-KILLED = """
-import os, sys
-from sklearn_scinol import ScInOLRegressor, config_context, persistence
-with config_context(engine="numpy"):
-    model = ScInOLRegressor().partial_fit([[1.0]], [2.0])
-    os.replace = lambda *arguments: os._exit(9)
-    persistence.save(model, sys.argv[1])
-"""
-
-
-@pytest.mark.thorough
-def test_a_process_that_is_killed(path):
-    save(fitted(), path)
-    before = path.read_bytes()
-    done = subprocess.run([sys.executable, "-c", KILLED, path], check=False)
-    assert done.returncode == 9
-    assert path.read_bytes() == before
-    assert load(path).n_samples_seen_ == 30
 
 
 def test_a_folder_that_is_missing(tmp_path):
