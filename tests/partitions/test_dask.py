@@ -593,20 +593,3 @@ def test_a_worker_is_lost(on_cluster, tmp_path):
     assert_identical(vars(model), vars(expected))
     on_cluster.wait_for_workers(2)
     assert on_cluster.scheduler_info()["workers"].keys() != workers
-
-
-# What others have.
-
-
-@pytest.mark.slow
-def test_wrappers_of_dask_ml():
-    wrappers = pytest.importorskip("dask_ml.wrappers", reason="no dask-ml")
-    X, y = binary()
-    rows, targets = as_dask(X, [20, 20]), as_dask(y, [20, 20])  # it takes no empty ones
-    model = wrappers.Incremental(ScInOLClassifier(), shuffle_blocks=False)
-    model.fit(rows, targets, **CLASSES)
-    parts = {"parts": (slice(0, 20), slice(20, 40))}
-    expected = learned(ScInOLClassifier(), X, y, **parts, **CLASSES)
-    assert_identical(vars(model.estimator_), vars(expected))
-    model = wrappers.ParallelPostFit(expected)
-    assert_array_equal(model.predict(rows).compute(), expected.predict(X))
