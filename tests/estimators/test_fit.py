@@ -97,6 +97,14 @@ def test_large_epsilon_needs_units():
             model.partial_fit(given, y)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_kernels_have_targets_as_they_are(kernel):
+    X, y = rows(), rows(d=1)[:, 0]
+    model = BaselineRegressor("kernel_gd", kernel=kernel, center="auto")
+    model.partial_fit(X, y)
+    assert hasattr(model, "regret_bound") == (kernel == "rbf")
+
+
 # The best epoch.
 
 

@@ -199,9 +199,16 @@ def test_other_lists_are_refused(quantile):
     words = "The 'quantile' parameter of HedgeRegressor must be .* strictly increasing"
     with pytest.raises(ValueError, match=words):
         HedgeRegressor(**LOSS, quantile=quantile).partial_fit(X, y)
-    if isinstance(quantile, list):
-        model = ScInOLRegressor(**LOSS, quantile=LEVELS).partial_fit(X, y)
-        model._model.loss = Quantile(np.array(quantile))
+
+
+@pytest.mark.cases(12)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+@pytest.mark.parametrize("levels", [LEVELS[::-1], LEVELS[:-1], [0.1, 0.5, 1.0], LEVELS])
+def test_damaged_lists_of_quantiles_are_found(levels, dtype):
+    X, y, _ = noisy()
+    model = ScInOLRegressor(**LOSS, quantile=LEVELS).partial_fit(X, y)
+    model._model.loss = Quantile(np.array(levels, dtype=dtype))
+    if levels is not LEVELS or dtype is not np.float64:
         with pytest.raises(AssertionError):
             model._check_state()
 
