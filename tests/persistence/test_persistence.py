@@ -44,6 +44,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
 )
 from sklearn_scinol.experts import AdaHedge, FixedShare
+from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, HEADER, TRUSTED_TYPES, load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -259,6 +260,13 @@ def test_types_that_are_not_there(path):
     write_type(path, "nowhere", "Thing")
     with pytest.raises(ValueError, match="No module named 'nowhere'"):
         load(path, trusted=["nowhere.Thing"])
+
+
+def test_learners_are_tuples():
+    """A file cannot have another type called in their place."""
+    model = LinearModel.__new__(LinearModel)
+    with pytest.raises(AttributeError, match="_make"):
+        model.__setstate__({"learner": (str, ("text",))})
 
 
 # What cannot be saved.
