@@ -28,9 +28,6 @@ from support.scripts import EXAMPLES  # noqa: E402
 #: Tests of what users run by themselves.
 SLOW_FOLDERS = {"examples", "site"}
 
-#: Scripts that a test runs, which looking for doctests would run as well.
-collect_ignore = ["examples/first_hour"]
-
 #: Cases of a test that are run, where no mark says how many, unless all are.
 N_CASES = 8
 
