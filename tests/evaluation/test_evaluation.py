@@ -1,31 +1,32 @@
 """Progressive validation: exact, on every kind of stream, for every kind of metric."""
 
 import sys
-from functools import partialmethod
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.datasets import make_classification, make_regression
 from sklearn.linear_model import LogisticRegression, SGDClassifier, SGDRegressor
 from sklearn.metrics import (
     accuracy_score,
-    balanced_accuracy_score,
+    average_precision_score,
+    brier_score_loss,
     f1_score,
     get_scorer,
+    hamming_loss,
     hinge_loss,
     log_loss,
     make_scorer,
-    matthews_corrcoef,
     mean_absolute_error,
     mean_pinball_loss,
     r2_score,
     roc_auc_score,
 )
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sklearn_scinol import OnlineConformalRegressor, ScInOLClassifier, ScInOLRegressor
@@ -82,13 +83,10 @@ def by_hand(steps, stream, method, **classes):
     return np.concatenate(answers)
 
 
-def validate(estimator, stream, metrics, **keywords):
+def validate(estimator, stream, metrics=None, **keywords):
     return progressive_validation(
         estimator, stream, metrics=metrics, progress=False, **keywords
     )
-
-
-# Each row is predicted from all rows before it.
 
 
 @pytest.mark.cases(3)
@@ -159,14 +157,10 @@ def test_pipeline_that_ends_in_an_own_estimator():
     X, y = classification()
     pipeline = make_pipeline(FunctionTransformer(np.cbrt), ScInOLClassifier())
     in_pipeline = validate(pipeline, chunks(X, y), "neg_log_loss", classes=[0, 1])
-    alone = validate(
-        ScInOLClassifier(), chunks(np.cbrt(X), y), "neg_log_loss", classes=[0, 1]
-    )
+    stream = chunks(np.cbrt(X), y)
+    alone = validate(ScInOLClassifier(), stream, "neg_log_loss", classes=[0, 1])
     assert in_pipeline.scores == alone.scores
     assert pipeline[-1].n_samples_seen_ == len(y)
-
-
-# Streams.
 
 
 def test_sparse_chunks_and_weights():
@@ -225,63 +219,6 @@ def test_default_metrics():
         assert list(result.scores) == metrics
 
 
-class OwnPipeline(Pipeline):
-    """One that predicts before it learns by itself."""
-
-    def partial_fit(self, X, y, **keywords):
-        self[-1].partial_fit(self[:-1].transform(X), y, **keywords)
-        return self
-
-    def partial_fit_predict(self, X, y, **keywords):
-        return self[-1].partial_fit_predict(self[:-1].transform(X), y, **keywords)
-
-
-def test_pipeline_that_answers_itself():
-    X, y = classification()
-    # That its steps are not called one by one shows in that this one is fitted.
-    scaler = StandardScaler().fit(X)
-    pipeline = OwnPipeline([("scale", scaler), ("learn", ScInOLClassifier())])
-    result = validate(pipeline, chunks(X, y), None)
-    alone = validate(ScInOLClassifier(), chunks(scaler.transform(X), y), None)
-    assert result.scores == alone.scores
-    assert scaler.n_samples_seen_ == len(y)
-
-
-class Counting(ClassifierMixin, BaseEstimator):
-    """Predicts classes by how often they came, knowing only those that came."""
-
-    def __init__(self, new_classes="add"):
-        self.new_classes = new_classes
-
-    def fit(self, X, y):
-        return self.partial_fit(X, y)
-
-    def partial_fit(self, X, y):
-        self.partial_fit_predict(X, y)
-        return self
-
-    def partial_fit_predict(self, X, y, method="predict_proba"):
-        counts = getattr(self, "counts_", {})
-        before = []
-        for label in y.tolist():
-            before.append(dict(counts) or {label: 1})
-            counts[label] = counts.get(label, 0) + 1
-        self.counts_ = counts
-        self.classes_ = np.array(sorted(counts))
-        self.n_features_in_ = X.shape[1]
-        answer = [[row.get(label, 0) for label in self.classes_] for row in before]
-        answer /= np.sum(answer, axis=1, keepdims=True)
-        if method == "predict":
-            return self.classes_[answer.argmax(axis=1)]
-        return answer
-
-    def predict(self, X):
-        return self.classes_[np.zeros(len(X), dtype=int)]
-
-    def predict_proba(self, X):
-        return np.full((len(X), self.classes_.size), 1 / self.classes_.size)
-
-
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [1, 7, 50, 200])
 @pytest.mark.parametrize("window", [None, 20])
@@ -291,23 +228,20 @@ def test_classes_that_come_later(size, window):
     y = np.repeat(["b", "a", "d", "c"], 50)
     y[20:] = np.where(random.random(180) < 0.3, random.permuted(y[20:]), y[20:])
     y[:20] = "b"
-    X = np.zeros((200, 1))
+    X, model = random.normal(size=(200, 2)), ScInOLClassifier(new_classes="add")
     # Those that were not known have columns of zeros.
-    answers = Counting().partial_fit_predict(X, y)
+    answers = clone(model).partial_fit_predict(X, y, method="predict_proba")
     classes = np.unique(y)
     metrics = ["neg_log_loss", "accuracy", "f1_macro", "roc_auc_ovr"]
-    stream = chunks(X, y, size=size)
-    result = validate(Counting(), stream, metrics, window=window)
-    assert result.scores["neg_log_loss"] == pytest.approx(
-        -log_loss(y, answers, labels=classes)
-    )
+    result = validate(clone(model), chunks(X, y, size=size), metrics, window=window)
     predicted = classes[answers.argmax(axis=1)]
-    assert result.scores["accuracy"] == pytest.approx(accuracy_score(y, predicted))
-    assert result.scores["f1_macro"] == pytest.approx(
-        f1_score(y, predicted, average="macro")
-    )
-    assert result.scores["roc_auc_ovr"] == pytest.approx(
-        roc_auc_score(y, answers, multi_class="ovr", labels=classes)
+    assert result.scores == pytest.approx(
+        {
+            "neg_log_loss": -log_loss(y, answers, labels=classes),
+            "accuracy": accuracy_score(y, predicted),
+            "f1_macro": f1_score(y, predicted, average="macro"),
+            "roc_auc_ovr": roc_auc_score(y, answers, multi_class="ovr", labels=classes),
+        }
     )
     first = result.curves["neg_log_loss"][0]  # a class that was alone is certain
     assert first == pytest.approx(0.0, abs=1e-12)
@@ -316,27 +250,27 @@ def test_classes_that_come_later(size, window):
         assert result.window_curves["neg_log_loss"][-1] == pytest.approx(latest)
 
 
-# Metrics.
+#: Of probabilities.
+CLASSIFICATION = [
+    "accuracy",
+    "balanced_accuracy",
+    "f1_macro",
+    "matthews_corrcoef",
+    "neg_log_loss",
+    "neg_brier_score",
+    "roc_auc_ovr",
+]
 
 
-#: From labels, probabilities and weights.
-CLASSIFICATION = {
-    "accuracy": lambda y, p, w: accuracy_score(y, p.argmax(1), sample_weight=w),
-    "balanced_accuracy": lambda y, p, w: balanced_accuracy_score(
-        y, p.argmax(1), sample_weight=w
-    ),
-    "f1_macro": lambda y, p, w: f1_score(
-        y, p.argmax(1), average="macro", sample_weight=w
-    ),
-    "matthews_corrcoef": lambda y, p, w: matthews_corrcoef(
-        y, p.argmax(1), sample_weight=w
-    ),
-    "neg_log_loss": lambda y, p, w: -log_loss(y, p, sample_weight=w),
-    "neg_brier_score": lambda y, p, w: -np.average((p[:, 1] - y) ** 2, weights=w),
-    "roc_auc_ovr": lambda y, p, w: roc_auc_score(
-        y, p if p.shape[1] > 2 else p[:, 1], multi_class="ovr", sample_weight=w
-    ),
-}
+def score_of(metric, y, answers, **weights):
+    """The score of all rows at once; of probabilities, where labels may be asked."""
+    scorer = get_scorer(metric)
+    if answers.ndim > 1 and metric in CLASSIFICATION:
+        is_label = scorer._response_method == "predict"
+        columns = slice(None) if answers.shape[1] > 2 else 1
+        answers = answers.argmax(axis=1) if is_label else answers[:, columns]
+    score = scorer._score_func(y, answers, **scorer._kwargs, **weights)
+    return scorer._sign * score
 
 
 @pytest.mark.cases(3)
@@ -358,7 +292,7 @@ def test_classification_metric_is_that_of_all_rows_at_once(metric, n_classes, we
     )
     stream = chunks(X, y, weight) if weighted else chunks(X, y)
     result = validate(ScInOLClassifier(), stream, metric, classes=classes)
-    expected = CLASSIFICATION[metric](y, probabilities, weight)
+    expected = score_of(metric, y, probabilities, sample_weight=weight)
     assert result.scores[metric] == pytest.approx(expected)
 
 
@@ -389,8 +323,8 @@ def test_regression_metric_is_that_of_all_rows_at_once(metric, n_outputs, weight
     predictions = ScInOLRegressor().partial_fit_predict(X, y, sample_weight=c)
     stream = chunks(X, y, c) if weighted else chunks(X, y)
     result = validate(ScInOLRegressor(), stream, metric)
-    scorer, given = get_scorer(metric), {"sample_weight": c} if weighted else {}
-    expected = scorer._sign * scorer._score_func(y, predictions, **given)
+    given = {"sample_weight": c} if weighted else {}
+    expected = score_of(metric, y, predictions, **given)
     assert result.scores[metric] == pytest.approx(expected, rel=1e-9)
 
 
@@ -492,27 +426,23 @@ def test_scores_of_the_latest_rows(metric, size):
     X, y = classification(n_samples=400)
     weight = np.random.default_rng(0).choice([0.0, 1.0, 2.0], 400)
     scored = weight > 0
-    probabilities = ScInOLClassifier().partial_fit_predict(
-        X, y, classes=[0, 1], sample_weight=weight, method="predict_proba"
+    model, classes = ScInOLClassifier(), {"classes": [0, 1]}
+    probabilities = clone(model).partial_fit_predict(
+        X, y, **classes, sample_weight=weight, method="predict_proba"
     )[scored]
-    result = validate(
-        ScInOLClassifier(),
-        chunks(X, y, weight, size=size),
-        metric,
-        classes=[0, 1],
-        window=60,
-    )
+    stream = [*chunks(X, y, weight, size=size)]
+    result = validate(clone(model), stream, metric, **classes, window=60)
     n = scored.sum()
     points = np.append(np.arange(15, n, 15), n)
-    np.testing.assert_array_equal(result.window_n_samples, points)
+    assert_array_equal(result.window_n_samples, points)
     assert result.window == 60
+    y, weight = y[scored], weight[scored]
     for point, value in zip(points, result.window_curves[metric], strict=True):
         latest = slice(max(point - 60, 0), point)
-        expected = CLASSIFICATION[metric](
-            y[scored][latest], probabilities[latest], weight[scored][latest]
-        )
+        rows = y[latest], probabilities[latest]
+        expected = score_of(metric, *rows, sample_weight=weight[latest])
         assert value == pytest.approx(expected)
-    alone = validate(ScInOLClassifier(), chunks(X, y, weight), metric, classes=[0, 1])
+    alone = validate(model, stream, metric, **classes)
     assert alone.window_curves is None
     assert alone.scores == pytest.approx(result.scores)
     np.testing.assert_allclose(alone.curves[metric], result.curves[metric])
@@ -544,29 +474,35 @@ def test_score_that_is_not_defined_yet_is_nan():
     assert np.isfinite(result.scores["roc_auc"])
 
 
-# Progress.
-
-
-@pytest.mark.parametrize("where", ["terminal", "notebook", "log"])
+@pytest.mark.parametrize(
+    "where", ["terminal", "notebook", "log", "disabled", "no tqdm"]
+)
 def test_progress_bar_goes_to_stderr(where, capsys, monkeypatch):
+    """But not if all are disabled, as by the environment variable TQDM_DISABLE."""
     tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
 
     class EagerBar(tqdm.tqdm):
         def __init__(self, **keywords):
-            super().__init__(**{**keywords, "delay": 0})
+            keywords |= {"disable": True} if where == "disabled" else {}
+            super().__init__(**keywords | {"delay": 0})
 
     monkeypatch.setattr(tqdm, "tqdm", EagerBar)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: where == "terminal")
+    is_terminal = where not in ("notebook", "log")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     if where == "notebook":
         monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    if where == "no tqdm":
+        monkeypatch.setitem(sys.modules, "tqdm", None)
     X, y = classification()
     progressive_validation(
         ScInOLClassifier(), chunks(X, y), metrics="accuracy", classes=[0, 1]
     )
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert ("120 rows" in captured.err) == (where != "log")
-    assert ("accuracy=0." in captured.err) == (where != "log")
+    is_shown = where in ("terminal", "notebook")
+    assert ("120 rows" in captured.err) == is_shown
+    assert ("accuracy=0." in captured.err) == is_shown
+    assert is_shown or captured.err == ""
 
 
 def test_progress_bar_leaves_compiling_out(monkeypatch):
@@ -582,28 +518,6 @@ def test_progress_bar_leaves_compiling_out(monkeypatch):
     bar.update(5)
     bar.close()
     assert bar.start_t - before[0] == pytest.approx(100.0, abs=1.0)
-
-
-def test_bar_that_is_disabled(capsys, monkeypatch):
-    """As all are by the environment variable TQDM_DISABLE."""
-    tqdm = pytest.importorskip("tqdm", reason="tqdm is not installed")
-    disabled = partialmethod(tqdm.tqdm.__init__, disable=True)
-    monkeypatch.setattr(tqdm.tqdm, "__init__", disabled)
-    X, y = classification()
-    progressive_validation(ScInOLClassifier(), chunks(X, y), classes=[0, 1])
-    assert capsys.readouterr() == ("", "")
-
-
-def test_no_bar_without_tqdm(capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    X, y = classification()
-    progressive_validation(
-        ScInOLClassifier(), chunks(X, y), metrics="accuracy", classes=[0, 1]
-    )
-    assert capsys.readouterr().err == ""
-
-
-# Bad input.
 
 
 @pytest.mark.parametrize("fails", ["stream", "estimator"])
@@ -654,7 +568,8 @@ def test_metric_that_fails_is_the_error():
 
 
 X, Y = regression()
-OURS, CHUNKS, ROWS = ScInOLRegressor(), [(X, Y)], [classification()]
+OURS, OTHER = ScInOLRegressor(), LogisticRegression()
+CHUNKS, ROWS = [(X, Y)], [classification()]
 
 
 @pytest.mark.parametrize(
@@ -670,20 +585,10 @@ OURS, CHUNKS, ROWS = ScInOLRegressor(), [(X, Y)], [classification()]
         ),
         (OURS, CHUNKS, "acuracy", "not a valid scoring value|No valid scoring"),
         (OURS, CHUNKS, [], "At least one metric"),
-        (
-            OURS,
-            CHUNKS,
-            {"error": mean_absolute_error},
-            "made by sklearn.metrics.make_scorer",
-        ),
+        (OURS, CHUNKS, {"error": mean_absolute_error}, "metrics.make_scorer"),
         (ScInOLClassifier("hinge"), ROWS, "neg_log_loss", "needs predict_proba, which"),
-        (LogisticRegression(), ROWS, "r2", "LogisticRegression does not have"),
-        (
-            make_pipeline(StandardScaler(), LogisticRegression()),
-            ROWS,
-            "r2",
-            "LogisticRegression does not have",
-        ),
+        (OTHER, ROWS, "r2", "LogisticRegression does not have"),
+        (make_pipeline(OTHER), ROWS, "r2", "LogisticRegression does not have"),
     ],
 )
 def test_bad_input(model, stream, metrics, words):
@@ -747,29 +652,23 @@ def test_metrics_that_do_not_go_together():
     assert validate(clone(SGD), chunks(X, y), metrics, classes=[0, 1]).scores
 
 
-# Display.
+def legend_of(display):
+    return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
 def test_display_from_result(pyplot):
     X, y = classification()
-    result = validate(
-        ScInOLClassifier(), chunks(X, y), ["accuracy", "neg_log_loss"], classes=[0, 1]
-    )
+    metrics, names = ["accuracy", "neg_log_loss"], ["ScInOLClassifier", "again"]
+    result = validate(ScInOLClassifier(), chunks(X, y), metrics, classes=[0, 1])
     display = ProgressiveValidationDisplay.from_result(result)
-    np.testing.assert_array_equal(display.line_.get_xdata(), result.n_samples)
-    np.testing.assert_array_equal(display.line_.get_ydata(), result.curves["accuracy"])
-    assert display.line_.get_label() == "ScInOLClassifier"
     assert display.ax_.get_ylabel() == "Accuracy"
-    assert display.figure_ is display.ax_.figure
-
     second = ProgressiveValidationDisplay.from_result(
-        result, metric="accuracy", name="again", ax=display.ax_, color="red"
+        result, metric=metrics[1], name="again", ax=display.ax_
     )
     assert second.ax_ is display.ax_
-    assert second.line_.get_color() == "red"
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["ScInOLClassifier", "again"]
-
+    for each, metric in zip((display, second), metrics, strict=True):
+        assert_array_equal(each.line_.get_ydata(), result.curves[metric])
+    assert legend_of(display) == names
     with pytest.raises(ValueError, match="no metric 'r2', only"):
         ProgressiveValidationDisplay.from_result(result, metric="r2")
 
@@ -784,39 +683,22 @@ def test_display_from_result(pyplot):
 )
 def test_display_from_estimator(pyplot, metric, negate_score, label):
     X, y = classification()
+    given = {"classes": [0, 1], "window": 20, "negate_score": negate_score}
     display = ProgressiveValidationDisplay.from_estimator(
-        ScInOLClassifier(),
-        chunks(X, y),
-        metrics=metric,
-        classes=[0, 1],
-        negate_score=negate_score,
+        ScInOLClassifier(), chunks(X, y), metrics=metric, color="red", **given
     )
     assert display.ax_.get_ylabel() == label
     sign = -1 if negate_score else 1
-    np.testing.assert_array_equal(display.line_.get_ydata(), sign * display.scores)
-
-
-def test_display_of_a_window(pyplot):
-    X, y = classification()
-    display = ProgressiveValidationDisplay.from_estimator(
-        ScInOLClassifier(),
-        chunks(X, y),
-        metrics="neg_log_loss",
-        classes=[0, 1],
-        window=20,
-        negate_score=True,
-        color="red",
-    )
-    line = display.window_line_
-    np.testing.assert_array_equal(line.get_xdata(), display.window_n_samples)
-    np.testing.assert_array_equal(line.get_ydata(), -display.window_scores)
-    assert line.get_color() == display.line_.get_color() == "red"
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["ScInOLClassifier", "ScInOLClassifier, last 20 rows"]
-    assert display.plot().window_line_ is not line
+    for line, rows, scores in (
+        (display.line_, display.n_samples, display.scores),
+        (display.window_line_, display.window_n_samples, display.window_scores),
+    ):
+        assert_array_equal(line.get_xdata(), rows)
+        assert_array_equal(line.get_ydata(), sign * scores)
+        assert line.get_color() == "red"
+    assert legend_of(display)[1] == "ScInOLClassifier, last 20 rows"
     display.name = display.window = None
     assert display.plot().window_line_.get_label() == "last rows"
-    assert display.plot(label="a").window_line_.get_label() == "a, last rows"
 
 
 def curve(scores, **parameters):
@@ -853,41 +735,10 @@ def test_alarms_close_together_are_a_band(pyplot):
     (band,) = display.alarm_bands_
     extents = band.get_extents().transformed(display.ax_.transData.inverted())
     assert extents.intervalx == pytest.approx([300, 340])
-    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["Alarms close together", "Alarm: rise of the losses"]
+    assert legend_of(display) == ["Alarms close together", "Alarm: rise of the losses"]
     display.plot(alarms=False)
     assert display.alarm_lines_ == display.alarm_bands_ == []
     assert display.ax_.get_legend() is None
-
-
-def test_legend_covers_nothing(pyplot):
-    alarms = alarms_at(*range(10, 1000, 100))
-    display = curve(np.linspace(1.0, 0.5, 1000), alarms=alarms, name="model").plot()
-    display.figure_.canvas.draw()
-    legend, axes = (
-        each.get_window_extent() for each in (display.ax_.get_legend(), display.ax_)
-    )
-    assert axes.x1 < legend.x0 < legend.x1 <= display.figure_.bbox.x1
-    _, ax = pyplot.subplots(figsize=(4, 3))  # where nothing makes room
-    for name in "a model of a long name", "another":
-        random = np.random.default_rng(len(name))
-        noise = random.uniform(size=1000)
-        display = curve(
-            noise, window_scores=noise, window_n_samples=1 + np.arange(1000)
-        )
-        legend = display.plot(ax, name=name).ax_.get_legend()
-        ax.figure.canvas.draw()
-        box, axes = legend.get_window_extent(), ax.get_window_extent()
-        assert axes.x0 < box.x0 < box.x1 < axes.x1
-        assert axes.y0 < box.y0 < box.y1 < axes.y1
-        points = np.concatenate(
-            [ax.transData.transform(x.get_xydata()) for x in ax.lines]
-        )
-        assert points[:, 1].max() < box.y0
-        assert points[:, 1].min() > axes.y0
-    ax.set_ylim(0.0, 1.0)  # which stay
-    display.plot(ax)
-    assert ax.get_ylim() == (0.0, 1.0)
 
 
 def test_display_of_coverage_by_groups(pyplot):
@@ -900,12 +751,9 @@ def test_display_of_coverage_by_groups(pyplot):
     of_groups = display.group_scores
     assert of_groups == pytest.approx(clone(model).partial_fit(X, y).group_coverage_)
     _, *dots = display.ax_.lines
-    assert [dot.get_ydata().tolist() for dot in dots] == [
-        [share] for share in of_groups.values()
-    ]
-    assert {dot.get_xdata()[0] for dot in dots} == {len(y)}
-    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert labels[1:] == [f"Group: {label}" for label in of_groups]
+    places = [(dot.get_xdata()[0], dot.get_ydata()[0]) for dot in dots]
+    assert places == [(len(y), share) for share in of_groups.values()]
+    assert legend_of(display)[1:] == [f"Group: {label}" for label in of_groups]
     low, high = display.ax_.get_ylim()
     assert all(low < share < high for share in of_groups.values())
     model = clone(model).set_params(groups=None)
@@ -917,23 +765,116 @@ def test_display_of_coverage_by_groups(pyplot):
 
 def test_display_keeps_limits_of_the_user(pyplot):
     scores = [9.0] * 10 + [*np.linspace(0.5, 0.3, 90)]
-    _, ax = pyplot.subplots()
-    ax.set_ylim(0.0, 1.0)
-    assert curve(scores).plot(ax).ax_.get_ylim() == (0.0, 1.0)
-    _, ax = pyplot.subplots()
-    ax.yaxis.set_inverted(True)
-    np.testing.assert_allclose(curve(scores).plot(ax).ax_.get_ylim(), (0.51, 0.29))
+    for change, limits in (
+        (lambda ax: ax.set_ylim(0.0, 1.0), (0.0, 1.0)),
+        (lambda ax: ax.yaxis.set_inverted(True), (0.51, 0.29)),
+    ):
+        _, ax = pyplot.subplots()
+        change(ax)
+        np.testing.assert_allclose(curve(scores).plot(ax).ax_.get_ylim(), limits)
     _, ax = pyplot.subplots()
     ax.set_yscale("log")
     low, high = curve(scores).plot(ax).ax_.get_ylim()
-    assert 0.0 < low < 0.3
-    assert high > 9.0
+    assert 0.0 < low < 0.3 < 9.0 < high
     for constant in [0.5], [0.5] * 50, [np.nan] * 50:
-        low, high = curve(constant).plot().ax_.get_ylim()
-        assert low < high
+        ax = curve(constant).plot().ax_
+        assert ax.get_ylim()[0] < ax.get_ylim()[1]
+        assert ax.get_legend() is None
+        assert ax.get_ylabel() == "Score"
 
 
-def test_display_of_bare_data(pyplot):
-    display = ProgressiveValidationDisplay(n_samples=[1, 2], scores=[0.5, 1.0]).plot()
-    assert display.ax_.get_legend() is None
-    assert display.ax_.get_ylabel() == "Score"
+# Progressive validation of classifiers of several labels a row.
+
+N_ROWS = 120
+
+
+def labels_and_rows(n_labels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, 4))
+    Y = X[:, :n_labels] + rng.normal(size=(N_ROWS, n_labels)) > 0.0
+    return X, Y.astype(int)
+
+
+def labelled(X, Y, container=np.asarray, size=30):
+    for start in range(0, N_ROWS, size):
+        rows = slice(start, start + size)
+        yield X[rows], container(Y[rows])
+
+
+def mean_over_labels(metric, Y, P, **keywords):
+    return np.mean([metric(*each, **keywords) for each in zip(Y.T, P.T, strict=True)])
+
+
+#: What each scorer stands for, of labels, predicted labels and probabilities.
+EXPECTED = {
+    "neg_log_loss": lambda Y, L, P, **c: -mean_over_labels(log_loss, Y, P, **c),
+    "accuracy": lambda Y, L, P, **c: accuracy_score(Y, L, **c),
+    "neg_brier_score": lambda Y, L, P, **c: (
+        -mean_over_labels(brier_score_loss, Y, P, **c)
+    ),
+    "roc_auc": lambda Y, L, P, **c: roc_auc_score(Y, P, **c),
+    "average_precision": lambda Y, L, P, **c: average_precision_score(Y, P, **c),
+    "f1_macro": lambda Y, L, P, **c: f1_score(Y, L, average="macro", **c),
+    "f1_micro": lambda Y, L, P, **c: f1_score(Y, L, average="micro", **c),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_metrics(n_labels, container):
+    X, Y = labels_and_rows(n_labels)
+    P = ScInOLClassifier().partial_fit_predict(X, Y, method="predict_proba")
+    for name, expected in EXPECTED.items():
+        result = validate(ScInOLClassifier(), labelled(X, Y, container), name)
+        assert_allclose(result.scores[name], expected(Y, P > 0.5, P), rtol=1e-12)
+
+
+def test_default_metrics_weights_and_windows():
+    X, Y = labels_and_rows(3)
+    c = np.random.default_rng(1).integers(0, 3, N_ROWS) / 2.0
+    P = ScInOLClassifier().partial_fit_predict(
+        X, Y, sample_weight=c, method="predict_proba"
+    )
+    halves = [(X[rows], Y[rows], c[rows]) for rows in (slice(60), slice(60, None))]
+    result = validate(ScInOLClassifier(), halves, window=20)
+    assert [*result.scores] == ["neg_log_loss", "accuracy"]
+    learned = np.flatnonzero(c)
+    for name, score in result.scores.items():
+        latest = result.window_curves[name][-1]
+        for rows, actual in (learned, score), (learned[-20:], latest):
+            of_rows = Y[rows], P[rows] > 0.5, P[rows]
+            expected = EXPECTED[name](*of_rows, sample_weight=c[rows])
+            assert_allclose(actual, expected)
+
+
+def test_metrics_of_labels_together():
+    """One pass of scores, by which labels are told, with other metrics of labels."""
+    X, Y = labels_and_rows(3)
+    model = ScInOLClassifier(loss="hinge")
+    hamming = make_scorer(hamming_loss, greater_is_better=False)
+    metrics = {"hamming": hamming, "auc": "roc_auc"}
+    result = validate(clone(model), labelled(X, Y), metrics)
+    by_default = validate(clone(model), labelled(X, Y))
+    labels = model.partial_fit_predict(X, Y)
+    assert_allclose(result.scores["hamming"], -hamming_loss(Y, labels))
+    assert by_default.scores == {"accuracy": accuracy_score(Y, labels)}
+
+
+def test_other_packages():
+    X, Y = labels_and_rows(3)
+    model = MLPClassifier((3,), random_state=0)
+    result = validate(clone(model), labelled(X, Y))
+    answers = []
+    for number, (rows, labels) in enumerate(labelled(X, Y)):
+        if number:
+            answers.append(model.predict_proba(rows))
+        model.partial_fit(rows, labels, classes=range(3))
+    P = np.concatenate(answers)
+    for name, score in result.scores.items():
+        assert_allclose(score, EXPECTED[name](Y[30:], P > 0.5, P), rtol=1e-12)
+
+
+def test_metrics_that_do_not_take_labels():
+    with pytest.raises(ValueError, match="multilabel-indicator is not supported"):
+        validate(ScInOLClassifier(), labelled(*labels_and_rows(2)), "balanced_accuracy")

@@ -136,24 +136,21 @@ def test_time_in_frames():
     plain = make_online_pipeline(TableEncoder(n_hashed=50), ScInOLClassifier())
     expected = validate(clone(plain), chunks(rows, y, 30), time="when", delay="36h")
     pandas = pytest.importorskip("pandas")
-    frame = pandas.DataFrame(rows)
-    frame["known"] = (frame["when"] + pandas.Timedelta("36h")).dt.tz_localize("UTC")
-    for name, given in ("delay", "36h"), ("label_time", "known"):
-        X = frame if name == "label_time" else frame.drop(columns="known")
-        stream = chunks(X, y, 30)
-        found = validate(clone(plain), stream, time="when", **{name: given})
-        assert_identical(found, expected)
     arrow = pytest.importorskip("pyarrow")
-    X = arrow.Table.from_pandas(frame)
-    stream = ((X.slice(i, 30), y[i : i + 30]) for i in range(0, N, 30))
-    found = validate(clone(plain), stream, time="when", label_time="known")
-    assert_identical(found, expected)
-    frame["when"] = frame["when"].dt.strftime("%Y-%m-%d %H:%M")
-    encoder = TableEncoder(n_hashed=50, kinds={"when": "date"})
-    model = make_online_pipeline(encoder, ScInOLClassifier())
-    X = frame.drop(columns="known")
-    found = validate(model, chunks(X, y, 30), time="when", delay=timedelta(hours=36))
-    assert_identical(found, expected)
+    frame = pandas.DataFrame(rows)
+    known = (frame["when"] + pandas.Timedelta("36h")).dt.tz_localize("UTC")
+    with_known = frame.assign(known=known)
+    texts = frame.assign(when=frame["when"].dt.strftime("%Y-%m-%d %H:%M"))
+    table_of = arrow.Table.from_pandas(with_known)
+    in_arrow = ((table_of.slice(i, 30), y[i : i + 30]) for i in range(0, N, 30))
+    for stream, given in (
+        (chunks(frame, y, 30), {"delay": "36h"}),
+        (chunks(with_known, y, 30), {"label_time": "known"}),
+        (in_arrow, {"label_time": "known"}),
+        (chunks(texts, y, 30), {"delay": timedelta(hours=36)}),
+    ):
+        model = clone(plain).set_params(tableencoder__kinds={"when": "date"})
+        assert_identical(validate(model, stream, time="when", **given), expected)
 
 
 def test_missing_times():
@@ -171,6 +168,7 @@ def test_missing_times():
         validate(model, chunks(rows[20:], y[20:], 9), time="when", delay="1d")
 
 
+@pytest.mark.cases(15)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -180,30 +178,21 @@ def test_missing_times():
         ({"delay": -1.0, "time": "when"}, "delay == -1.0, must be >= 0"),
         ({"delay": np.nan, "time": "when"}, "delay must not be NaN"),
         ({"delay": 3, "time": "when"}, "Times are dates: delay must be a time such"),
-        (
-            {"delay": "2d", "time": "amount"},
-            "Times are numbers: delay must be a number",
-        ),
+        ({"delay": "2d", "time": "amount"}, "Times are numbers: delay must be"),
         ({"delay": "2d", "time": "card"}, "is not a date"),
         ({"delay": "2d", "time": "then"}, "There is no column 'then'"),
         ({"time": "when"}, "either delay= or label_time="),
         ({"time": "when", "delay": "2d", "label_time": "when"}, "either delay= or"),
         ({"time": "when", "label_time": "amount"}, "Times were dates before, but"),
         ({"label_time": "when"}, "label_time= needs time="),
+        ({"time": "when", "label_time": "never"}, "came before anything was learned"),
         ({"delay": "2d"}, "delay='2d' needs time="),
     ],
 )
 def test_bad_times(given, message):
     rows, y = table(20)
+    rows = [row | {"never": None} for row in rows]
     model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
     with pytest.raises(ValueError, match=message):
         validate(model, chunks(rows, y, 7), **given)
     assert not hasattr(model[0], "kinds_")
-
-
-def test_no_label_ever_comes():
-    rows, y = table(20)
-    rows = [row | {"known": None} for row in rows]
-    model = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    with pytest.raises(ValueError, match="came before anything was learned"):
-        validate(model, chunks(rows, y, 7), time="when", label_time="known")
