@@ -5,8 +5,6 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
@@ -31,7 +29,6 @@ from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineScaler,
-    RandomFourierFeatures,
     TableEncoder,
 )
 
@@ -62,7 +59,10 @@ def cities(part, n=40, seed=0):
     return [{"city": str(name)} for name in names], y.astype(int)
 
 
-def learned(estimator, X, y, **keywords):
+def learned(estimator, X, y, *parts, **keywords):
+    """Return a copy that has learned the rows; or one for each part of them."""
+    if parts:
+        return [learned(estimator, X[part], y[part]) for part in parts]
     return deepcopy(estimator).partial_fit(X, y, classes=[0, 1], **keywords)
 
 
@@ -71,9 +71,6 @@ def numpy_engine():
     """Merging is none of the engine's work, and here nothing is compiled for it."""
     with config_context(engine="numpy"):
         yield
-
-
-# One pipeline of several.
 
 
 @pytest.mark.cases(3)
@@ -169,13 +166,12 @@ def test_all_kinds_of_columns(name):
     """With the same bins, what is said is what models say on average."""
     rows = table(600)
     y = np.array([(row["age"] or 50) < 45 for row in rows], dtype=int)
-    encoder = TableEncoder(
-        kinds=KINDS, interactions=[("city", "flag")], n_named=12, n_hashed=40
-    )
-    pipeline = make_online_pipeline(encoder, LEARNERS[name])
-    start = learned(pipeline, rows[:150], y[:150])
-    parts = [slice(150, 300), slice(300, 450), slice(450, 600)]
-    models = [learned(start, rows[part], y[part]) for part in parts]
+    given = {"interactions": [("city", "flag")], "n_named": 12, "n_hashed": 40}
+    encoder = TableEncoder(kinds=KINDS, **given)
+    start = make_online_pipeline(encoder, LEARNERS[name])
+    start = learned(start, rows[:150], y[:150])
+    parts = slice(150, 300), slice(300, 450), slice(450, 600)
+    models = learned(start, rows, y, *parts)
     merged = merge_models(models, start=start)
     said = [model.decision_function(rows) for model in models]
     distance = merged.decision_function(rows) - np.mean(said, axis=0)
@@ -184,90 +180,7 @@ def test_all_kinds_of_columns(name):
     scores = [model.score(rows, y) for model in models]
     assert merged.score(rows, y) >= np.mean(scores)
     assert merged[0].n_samples_seen_ == merged.n_samples_seen_ == 600
-    merged.partial_fit(rows, y)
-    merged[-1]._check_state()
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "pipeline",
-    [
-        make_online_pipeline(TableEncoder(n_named=3), HedgeClassifier()),
-        make_online_pipeline(OnlineScaler(), OnlineBinner(5), ScInOLClassifier()),
-        make_online_pipeline(RandomFourierFeatures(), ScInOLClassifier()),
-    ],
-)
-def test_a_single_model_is_the_same(pipeline):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(30, 2)), rng.integers(2, size=30)
-    model = learned(pipeline, X, y)
-    for start in None, learned(pipeline, X[:5], y[:5]):
-        merged = merge_models([model], start=start)
-        again = deepcopy(model)
-        for _ in range(2):
-            said, expected = (each.decision_function(X) for each in (merged, again))
-            assert (said == expected).all()
-            for each in merged, again:
-                each.partial_fit(X, y)
-    assert model.n_samples_seen_ == 30
-
-
-SHARDS = st.lists(
-    st.lists(
-        st.tuples(st.sampled_from("abcdefg"), st.sampled_from([None, 0, 1, 2.5])),
-        min_size=1,
-        max_size=12,
-    ),
-    min_size=2,
-    max_size=4,
-)
-
-
-@pytest.mark.thorough
-@given(SHARDS, st.integers(1, 4), st.sampled_from([1, 3, 2**10]), st.booleans())
-@settings(max_examples=40)
-def test_any_shards(shards, n_named, n_hashed, has_start):
-    pipeline = make_online_pipeline(
-        TableEncoder(
-            kinds={"city": "category", "rooms": "number"},
-            n_named=n_named,
-            n_hashed=n_hashed,
-        ),
-        ScInOLClassifier(),
-    )
-
-    def rows(shard):
-        return [{"city": city, "rooms": rooms} for city, rooms in shard]
-
-    start = None
-    if has_start:
-        start = learned(pipeline, rows([("c", 1), ("b", None)]), [0, 1])
-    models = [
-        learned(start or pipeline, rows(shard), [city < "d" for city, _ in shard])
-        for shard in shards
-    ]
-    merged = merge_models(models, start=start)
-    merged[-1]._check_state()
-    backwards = merge_models(models[::-1], start=start)
-    everything = rows([(city, rooms) for city in "abcdefgh" for rooms in (None, 1)])
-    assert merged[0].categories_ == backwards[0].categories_
-    said = [each.decision_function(everything) for each in (merged, backwards)]
-    assert_allclose(*said, rtol=1e-9, atol=1e-12)
-    # Each model's categories come first in the order that they have there.
-    known = merged[0].categories_["city"]
-    assert len(known) == len({*known}) <= n_named
-    given = [model[0].categories_["city"] for model in models]
-    assert {*known} <= {city for of_model in given for city in of_model}
-    if n_hashed > 3:
-        shares = np.array([len(shard) for shard in shards], dtype=float)
-        decisions = [model.decision_function(everything[::2]) for model in models]
-        mean = shares @ decisions / shares.sum()
-        assert_allclose(said[0][::2], mean, rtol=1e-9, atol=1e-9)
-    merged.partial_fit(everything, [0, 1] * 8)
-    merged[-1]._check_state()
-
-
-# Transformers.
+    merged.partial_fit(rows, y)[-1]._check_state()
 
 
 @pytest.mark.parametrize("n_start", [0, 40])
@@ -311,13 +224,10 @@ def list_of(edges):
 
 def test_bins_with_other_edges():
     """A step function stays one, as near as bins that overlap can tell."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(4000, 1))
+    X = np.random.default_rng(0).uniform(-1, 1, size=(4000, 1))
     y = (np.abs(X[:, 0]) < 0.5).astype(int)
     pipeline = make_online_pipeline(OnlineBinner(), ScInOLClassifier())
-    models = [
-        learned(pipeline, X[part], y[part]) for part in np.split(np.arange(4000), 4)
-    ]
+    models = learned(pipeline, X, y, *np.split(np.arange(4000), 4))
     assert len({edges[0].tobytes() for edges in (m[0].edges_ for m in models)}) == 4
     merged = merge_models(models)
     merged[-1]._check_state()
@@ -401,11 +311,8 @@ def test_learners_of_columns_that_were_missing_at_first(name):
     y = [int(row["rooms"] in (1, 2)) for row in rows]
     pipeline = make_online_pipeline(deepcopy(UNDECIDED), LEARNERS[name])
     start = learned(pipeline, rows[:1], y[:1])
-    models = [
-        learned(start, rows[part], y[part])
-        for part in (slice(1, 3), slice(1, 60), slice(60, None))
-    ]
-    merged = merge_models(models, start=start)
+    parts = slice(1, 3), slice(1, 60), slice(60, None)
+    merged = merge_models(learned(start, rows, y, *parts), start=start)
     assert merged.score(rows, y) > 0.9
 
 
@@ -413,79 +320,53 @@ def test_numbers_that_hardly_come_again_have_no_columns():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.normal(size=120), rng.integers(30, size=120)])
     make = TableEncoder(n_named=50)
-    models = [deepcopy(make).partial_fit(part) for part in np.split(X, 4)]
-    merged = merge_models(models)
-    assert len(merged.categories_["x1"]) == len(np.unique(X[:, 1]))
-    is_open = merged._encoding.groups[0].vocabulary.slots.is_open
-    assert is_open.tolist() == [False, True]
+    models = [deepcopy(make).partial_fit(part) for part in (*np.split(X, 4), X)]
     # Once one has given them up, all have.
-    whole = deepcopy(make).partial_fit(X)
-    merged = merge_models([models[0], whole])
-    assert not merged._encoding.groups[0].vocabulary.slots.is_open[0]
+    for members, is_open in (
+        (models[:4], [False, True]),
+        ([models[0], models[4]], [False]),
+    ):
+        merged = merge_models(members)
+        slots = merged._encoding.groups[0].vocabulary.slots
+        assert slots.is_open[: len(is_open)].tolist() == is_open
+    merged = merge_models(models[:4])
+    assert len(merged.categories_["x1"]) == len(np.unique(X[:, 1]))
 
 
-# Steps from elsewhere, and pipelines in mixtures.
-
-
-def test_steps_that_do_not_learn():
+@pytest.mark.parametrize("as_expert", [False, True])
+def test_steps_that_do_not_learn(as_expert):
+    """Also of a pipeline that is an expert."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 2)), rng.integers(2, size=60)
     scaler = FrozenEstimator(StandardScaler().fit(X))
     pipeline = make_online_pipeline(
         FunctionTransformer(np.abs), "passthrough", scaler, ScInOLClassifier()
     )
-    models = [
-        learned(pipeline, X[part], y[part]) for part in np.split(np.arange(60), 2)
-    ]
+    experts = HedgeClassifier([("steps", pipeline), ("plain", ScInOLClassifier())])
+    model = experts if as_expert else pipeline
+    models = learned(model, X, y, slice(30), slice(30, None))
     merged = merge_models(models)
+    if as_expert:
+        merged._check_state()
+        merged, *models = (each.estimators_[0] for each in (merged, *models))
     alone = merge_models([model[-1] for model in models])
     said = alone.decision_function(scaler.transform(np.abs(X)))
     assert (merged.decision_function(X) == said).all()
     assert merged[2] is not models[0][2]
 
 
-@pytest.mark.thorough
-def test_pipelines_as_experts():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(400, 2))
-    y = (np.abs(X[:, 0]) < 0.7).astype(int)
-    experts = [
-        ("bins", make_online_pipeline(OnlineBinner(), ScInOLClassifier())),
-        ("plain", ScInOLClassifier()),
-    ]
-    start = learned(HedgeClassifier(experts), X[:120], y[:120])
-    models = [
-        learned(start, X[part], y[part]) for part in np.split(np.arange(120, 400), 2)
-    ]
-    merged = merge_models(models, start=start)
-    merged._check_state()
-    alone = merge_models(
-        [model.estimators_[0] for model in models], start=start.estimators_[0]
-    )
-    said = merged.estimators_[0].decision_function(X)
-    assert (said == alone.decision_function(X)).all()
-    assert merged.score(X, y) > 0.8
-    merged.partial_fit(X, y)
-    merged._check_state()
-
-
 def test_pipelines_in_pipelines():
     X, y = cities("abcdabcd")
-    inner = make_online_pipeline(TableEncoder(n_named=2, n_hashed=64))
-    pipeline = make_online_pipeline(inner, ScInOLClassifier())
-    flat = make_online_pipeline(
-        TableEncoder(n_named=2, n_hashed=64), ScInOLClassifier()
-    )
-    said = []
-    for each in pipeline, flat:
-        models = [learned(each, X[:20], y[:20]), learned(each, X[20:], y[20:])]
-        said.append(merge_models(models).decision_function(X))
+    encoder = TableEncoder(n_named=2, n_hashed=64)
+    inner = make_online_pipeline(encoder)
+    said, parts = [], [slice(20), slice(20, None)]
+    for first in inner, encoder:
+        pipeline = make_online_pipeline(first, ScInOLClassifier())
+        merged = merge_models(learned(pipeline, X, y, *parts))
+        said.append(merged.decision_function(X))
     assert (said[0] == said[1]).all()
-    encoders = [deepcopy(inner).partial_fit(part) for part in (X[:20], X[20:])]
+    encoders = [deepcopy(inner).partial_fit(X[part]) for part in parts]
     assert merge_models(encoders)[0].n_samples_seen_ == 40
-
-
-# What does not fit together.
 
 
 def refused(error, match, *models, **keywords):
@@ -530,41 +411,37 @@ def test_refused_tables():
 
 def test_refused_pipelines():
     X, y = cities("ab")
-    make = make_online_pipeline(TableEncoder(), ScInOLClassifier())
-    model = learned(make, X, y)
-    other = learned(make_online_pipeline(TableEncoder(n_named=2), make[-1]), X, y)
-    refused(ValueError, "n_named differs", model, other)
-    other = OnlinePipeline([("encoder", TableEncoder()), ("learn", make[-1])])
-    refused(ValueError, "steps differs", model, learned(other, X, y))
-    other = make_online_pipeline(TableEncoder(), AdaImplicitClassifier())
-    refused(ValueError, "steps differs", model, learned(other, X, y))
-    refused(ValueError, "cannot be merged with", model, learned(make[-1], [[0.0]], [0]))
-    other = make_online_pipeline(TableEncoder(), SGDClassifier(random_state=0))
+    encoder, last = TableEncoder(), ScInOLClassifier()
+    model = learned(make_online_pipeline(encoder, last), X, y)
+    for words, other in (
+        ("n_named differs", make_online_pipeline(TableEncoder(n_named=2), last)),
+        ("steps differs", OnlinePipeline([("encoder", encoder), ("learn", last)])),
+        ("steps differs", make_online_pipeline(encoder, AdaImplicitClassifier())),
+    ):
+        refused(ValueError, words, model, learned(other, X, y))
+    refused(ValueError, "cannot be merged with", model, learned(last, [[0.0]], [0]))
+    other = make_online_pipeline(encoder, SGDClassifier(random_state=0))
     other = learned(other, X, y)
     refused(TypeError, "SGDClassifier cannot be merged", other, deepcopy(other))
     rows = [[0.0], [2.0]]
-    make = make_online_pipeline(StandardScaler(), ScInOLClassifier())
+    make = make_online_pipeline(StandardScaler(), last)
     pair = learned(make, rows, [0, 1]), learned(make, np.square(rows), [0, 1])
     refused(ValueError, "'standardscaler' cannot be merged", *pair)
 
 
 def test_refused_after_columns_that_differ():
-    to_dense = FunctionTransformer(sparse.csr_array.toarray, accept_sparse=True)
-    make = make_online_pipeline(TableEncoder(n_hashed=1), to_dense, ScInOLClassifier())
-    a, b = (learned(make, *cities(part)) for part in ("abba", "baab"))
-    refused(ValueError, "'functiontransformer' cannot be merged, since the", a, b)
+    step = FunctionTransformer(accept_sparse=True)
+    expert = make_online_pipeline(step, ScInOLClassifier())
+    for *steps, words in (
+        (step, ScInOLClassifier(), "'functiontransformer' cannot be merged, since the"),
+        (ScInOLClassifier(additive=True), "An additive model cannot be merged, since"),
+        # So are experts whose steps do with columns what nobody knows.
+        (HedgeClassifier([("p", expert)]), "expert 'p' cannot be merged, since the"),
+    ):
+        make = make_online_pipeline(TableEncoder(n_hashed=1), *steps)
+        a, b = (learned(make, *cities(part)) for part in ("abba", "baab"))
+        refused(ValueError, words, a, b)
+    make = make_online_pipeline(TableEncoder(n_hashed=1), step, ScInOLClassifier())
     start = learned(make, *cities("abba"))
     models = [learned(start, *cities("abba", seed=seed)) for seed in (1, 2)]
     assert merge_models(models, start=start).n_samples_seen_ == 120
-    additive = ScInOLClassifier(additive=True)
-    make = make_online_pipeline(TableEncoder(n_hashed=1), additive)
-    a, b = (learned(make, *cities(part)) for part in ("abba", "baab"))
-    refused(ValueError, "An additive model cannot be merged, since the", a, b)
-    # So are experts whose steps do with columns what nobody knows.
-    expert = make_online_pipeline(
-        FunctionTransformer(accept_sparse=True), ScInOLClassifier()
-    )
-    hedge = HedgeClassifier([("p", expert), ("plain", ScInOLClassifier())])
-    make = make_online_pipeline(TableEncoder(n_hashed=1), hedge)
-    a, b = (learned(make, *cities(part)) for part in ("abba", "baab"))
-    refused(ValueError, "expert 'p' cannot be merged, since the", a, b)

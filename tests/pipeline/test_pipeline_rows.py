@@ -114,37 +114,6 @@ def plain_table(n, n_cities=30):
     return rows
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("is_late", [False, True])
-def test_values_are_encoded_one_by_one(is_late, engine, monkeypatch):
-    """In the end no row is a chunk, and the state is that of chunks."""
-    rows, y = plain_table(400), labels(400)
-    if is_late:
-        rows[0] = dict.fromkeys(rows[0])
-    as_chunks = []
-    encode_row = TableEncoder._encode_row
-
-    def counted(self, x, learns, targets=None):
-        as_chunks.append(x)
-        return encode_row(self, x, learns, targets)
-
-    monkeypatch.setattr(TableEncoder, "_encode_row", counted)
-    model = make_online_pipeline(
-        TableEncoder(n_named=12, n_quantiles=3, n_hashed=50), ScInOLClassifier()
-    )
-    c = np.random.default_rng(1).choice([0.0, 1.0, 4.0], 400)
-    given = {"method": "decision_function", "classes": [0, 1]}
-    model = assert_learns_alike(model, rows, y, c, chunk=range(150, 200), **given)
-    assert len(as_chunks) < 120
-    assert len(model[0].hashed_names_) > 5
-    one, before = model.row_by_row(), deepcopy(model)
-    rows.append({"city": "never seen", "rooms": -1, "never": 2.5, "noise": 1e300})
-    said = [one.decision_function_one(row) for row in rows]
-    expected = np.concatenate([model.decision_function([row]) for row in rows])
-    np.testing.assert_allclose(said, expected, rtol=1e-12)
-    assert_same_steps(model, before)
-
-
 @pytest.mark.parametrize("then", ["rows", "chunk"])
 def test_what_is_known_of_rows_is_forgotten_with_them(then, engine):
     """A refused row leaves neither its texts nor its counts."""
@@ -285,11 +254,9 @@ def test_frames_between_steps(library, engine):
 def test_single_rows_of_frames(step, output):
     """No warning says that a dict has no names, or an array, in any step."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    frame, y = pandas.DataFrame(numbers(20)), labels(20)
-    frame.columns = [f"c{k}" for k in range(frame.shape[1])]
+    frame, y = pandas.DataFrame(numbers(20), columns=[*"abc"]), labels(20)
     model = make_online_pipeline(step, ScInOLClassifier()).set_output(transform=output)
-    model.partial_fit(frame, y, classes=[0, 1])
-    rows = model.row_by_row()
+    rows = model.partial_fit(frame, y, classes=[0, 1]).row_by_row()
     for row in dict(frame.iloc[0]), frame.to_numpy()[0], frame[:1]:
         (expected,) = model.decision_function(frame[:1])
         np.testing.assert_allclose(rows.decision_function_one(row), expected)
@@ -314,12 +281,20 @@ def test_metadata_routing():
         assert model.n_samples_seen_ == model[0].n_samples_seen_ == 1
 
 
+@pytest.mark.cases(1)
 def test_other_uses_in_between(engine):
-    rows, y = table(80), labels(80)
+    """Chunks, predictions, and `set_params`, which changes what learns."""
+    rows, y = table(60), labels(60)
     by_rows = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
     by_calls = clone(by_rows)
     one = by_rows.row_by_row(classes=[0, 1])
-    for start in range(0, 80, 20):
+    for start, steps in {
+        0: {},
+        20: {"scinolclassifier": AdaImplicitClassifier()},
+        40: {"tableencoder": clone(ENCODER), "scinolclassifier": HedgeClassifier()},
+    }.items():
+        for model in by_rows, by_calls:
+            model.set_params(**{name: clone(step) for name, step in steps.items()})
         for i in range(start, start + 10):
             one.learn_one(rows[i], y[i])
             by_calls.partial_fit(rows[i : i + 1], y[i : i + 1], classes=[0, 1])
@@ -329,39 +304,11 @@ def test_other_uses_in_between(engine):
         assert_same_steps(by_rows, by_calls)
 
 
-@pytest.mark.cases(1)
-def test_other_steps_in_between(engine):
-    """`set_params` changes what learns."""
-    rows, y = table(30), labels(30)
-    by_rows = make_online_pipeline(clone(ENCODER), ScInOLClassifier())
-    by_calls = clone(by_rows)
-    one = by_rows.row_by_row(classes=[0, 1])
-    for i in range(30):
-        if i == 10:
-            for model in by_rows, by_calls:
-                model.set_params(scinolclassifier=AdaImplicitClassifier())
-        if i == 20:
-            for model in by_rows, by_calls:
-                model.set_params(
-                    tableencoder=clone(ENCODER), scinolclassifier=HedgeClassifier()
-                )
-        one.learn_one(rows[i], y[i])
-        by_calls.partial_fit(rows[i : i + 1], y[i : i + 1], classes=[0, 1])
-    assert_same_steps(by_rows, by_calls)
-
-
-# What is refused.
-
-
 def test_where_it_is_available():
-    assert not hasattr(make_online_pipeline(OnlineScaler()), "row_by_row")
-    assert not hasattr(make_online_pipeline("passthrough"), "row_by_row")
     foreign = make_online_pipeline(OnlineScaler(), SGDClassifier())
-    assert not hasattr(foreign, "row_by_row")
     frozen = FrozenEstimator(ScInOLClassifier())
-    assert not hasattr(make_online_pipeline(OnlineScaler(), frozen), "row_by_row")
-    nested = make_online_pipeline(OnlineScaler(), foreign)
-    assert not hasattr(nested, "row_by_row")
+    for last in OnlineScaler(), "passthrough", foreign[-1], frozen, foreign:
+        assert not hasattr(make_online_pipeline(OnlineScaler(), last), "row_by_row")
 
 
 def test_rows_before_anything_is_known():
@@ -393,12 +340,7 @@ BAD_ROWS = {
     "date": (GOOD | {"when": 3.0}, 1, None, "expected dates, got numbers"),
     "no name": (GOOD | {1: 2}, 1, None, "Feature names are only supported"),
     "array": (np.ones(3), 1, None, "The feature names should match|3 features"),
-    "frame": (
-        [GOOD],
-        1,
-        None,
-        "The feature names should match|no dict|Expected 2D|dict",
-    ),
+    "frame": ([GOOD], 1, None, "The feature names should match|Expected 2D|dict"),
     "number": (7.0, 1, None, "Expected 2D array, got 1D array"),
     "label": (GOOD, "perhaps", None, "y contains previously unseen labels"),
     "labels": (GOOD, [0, 2], None, "1d array|matrix of zeros and ones"),
@@ -432,8 +374,6 @@ def test_bad_rows(learner, row, y, c, words, n_before, engine):
         before.partial_fit(rows[i : i + 1], codes[i : i + 1], classes=[0, 1])
     assert_same_steps(model, before)
 
-
-# Whatever comes.
 
 ODD = st.one_of(
     SCALARS,
