@@ -61,18 +61,16 @@ class Broken(MeansOfDays):
 
     def partial_fit_transform(self, X, y, *, classes=None):
         if self.how == "own label":
-            rows = [
-                (self.partial_fit([x], [z]), self.transform([x])[0])
-                for x, z in zip(X, y, strict=True)
-            ]
-            return np.array([row for _, row in rows])
+            rows = []
+            for x, z in zip(X, y, strict=True):
+                rows.append(self.partial_fit([x], [z]).transform([x])[0])
+            return np.array(rows)
         if self.how == "chunk":
             Z = self.observe_transform(X)
             self.learn_labels(X, y)
             return Z
-        if self.how == "future":
-            return super().partial_fit_transform(X, y) + X[-1]
-        return super().partial_fit_transform(X, y)
+        future = X[-1] if self.how == "future" else 0.0
+        return super().partial_fit_transform(X, y) + future
 
     def transform(self, X):
         return super().transform(X) + (self.how == "transform")
@@ -114,15 +112,12 @@ def test_steps_of_ones_own_in_pipelines(size):
     rng = np.random.default_rng(0)
     X, y = rng.integers(7, size=(N, 1)), rng.normal(size=N)
     pipeline = make_online_pipeline(MeansOfDays(), ScInOLRegressor())
-    model, step = clone(pipeline), MeansOfDays()
-    Z = step.partial_fit_transform(X, y)
+    stream = [(X[i : i + size], y[i : i + size]) for i in range(0, N, size)]
+    model, plain, late = (clone(pipeline) for _ in range(3))
+    Z = MeansOfDays().partial_fit_transform(X, y)
     expected = ScInOLRegressor().partial_fit_predict(Z, y)
-    found = [
-        model.partial_fit_predict(X[i : i + size], y[i : i + size])
-        for i in range(0, N, size)
-    ]
+    found = [model.partial_fit_predict(*chunk) for chunk in stream]
     assert_identical(np.concatenate(found), expected)
-    plain, late = clone(pipeline), clone(pipeline)
     rows = plain.row_by_row().with_late_labels()
     for i in range(N):
         (rows.predict_one if i > 6 else rows.keep_one)(X[i], i)
@@ -130,7 +125,6 @@ def test_steps_of_ones_own_in_pipelines(size):
             rows.learn_one(i - 6, y[i - 6])
     for i in [*rows]:
         rows.learn_one(i, y[i])
-    stream = [(X[i : i + size], y[i : i + size]) for i in range(0, N, size)]
     progressive_validation(late, stream, delay=6, progress=False)
     assert_identical(vars(late[0]), vars(plain[0]))
     assert_identical(late.predict(X), plain.predict(X))

@@ -1,12 +1,12 @@
 """Transformers of features: random Fourier features."""
 
-import math
 import pickle
 from copy import deepcopy
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from support.naive_fourier import FourierFeatures
 from support.registry import seeds
 
@@ -76,13 +76,12 @@ def test_shifts_cancel(seed, engine):
 
 
 def test_constant_features_do_not_matter(engine):
-    X = rows()
-    Z = []
+    X, found = rows(), []
     for constant in 7.0, 0.0, -1e300:
         X[:, 1] = constant
-        Z.append(RandomFourierFeatures(random_state=0).partial_fit_transform(X))
-    assert_array_equal(Z[1], Z[0])
-    assert_array_equal(Z[2], Z[0])
+        found.append(RandomFourierFeatures(random_state=0).partial_fit_transform(X))
+    for Z in found[1:]:
+        assert_array_equal(Z, found[0])
 
 
 def test_an_outgrown_unit(engine):
@@ -98,9 +97,8 @@ def test_an_outgrown_unit(engine):
 
 @pytest.mark.parametrize("gamma", [1e10, 1.7e308])
 def test_large_gamma(gamma, engine):
-    fourier = RandomFourierFeatures(gamma, random_state=0)
-    Z = fourier.partial_fit_transform(rows())
-    assert np.abs(Z).max() <= math.sqrt(2.0 / 64) * (1 + 1e-12)
+    Z = RandomFourierFeatures(gamma, random_state=0).partial_fit_transform(rows())
+    assert np.abs(Z).max() <= np.sqrt(2.0 / 64) * (1 + 1e-12)
 
 
 def test_names_and_frames():
@@ -130,34 +128,27 @@ def test_directions_are_drawn_once():
 @pytest.mark.parametrize("n_start", [0, 15])
 def test_merging(n_start):
     X, new = rows(100), rows(20, seed=1)
-    start = RandomFourierFeatures(random_state=0)
-    start = start.partial_fit(X[:n_start]) if n_start else None
+    model = RandomFourierFeatures(random_state=0)
+    start = clone(model).partial_fit(X[:n_start]) if n_start else None
     models = [
-        deepcopy(start or RandomFourierFeatures(random_state=0)).partial_fit(X[part])
+        deepcopy(start or model).partial_fit(X[part])
         for part in np.split(np.arange(n_start, 100), [30, 70])
     ]
-    merged = merge_models(models, start=start)
-    whole = RandomFourierFeatures(random_state=0).partial_fit(X)
+    merged, whole = merge_models(models, start=start), model.partial_fit(X)
     assert merged.n_samples_seen_ == 100
-    for each in merged, whole:
-        assert all(np.all(holds) for _, holds in each._invariants())
     for _ in range(2):
         assert_allclose(merged.transform(new), whole.transform(new), atol=1e-9)
         for each in merged, whole:
+            assert all(np.all(holds) for _, holds in each._invariants())
             each.partial_fit(X[:60])
-
-
-def test_other_directions_are_not_merged():
-    X = rows()
     models = [RandomFourierFeatures().partial_fit(X) for _ in range(2)]
     before = pickle.dumps(models)
-    with pytest.raises(ValueError, match="pass the same int as random_state"):
-        merge_models(models)
+    for words, others in (
+        ("pass the same int as random_state", models),
+        ("gamma differs", [models[0], RandomFourierFeatures(2.0).partial_fit(X)]),
+    ):
+        with pytest.raises(ValueError, match=words):
+            merge_models(others)
     assert pickle.dumps(models) == before
-    start = RandomFourierFeatures().partial_fit(X)
-    models = [deepcopy(start).partial_fit(X) for _ in range(2)]
-    assert merge_models(models, start=start).n_samples_seen_ == 3 * len(X)
-    with pytest.raises(ValueError, match="pass the same int as random_state"):
-        merge_models(models, start=RandomFourierFeatures().partial_fit(X))
-    with pytest.raises(ValueError, match="gamma differs"):
-        merge_models([models[0], RandomFourierFeatures(gamma=2.0).partial_fit(X)])
+    copies = [deepcopy(models[0]).partial_fit(X) for _ in range(2)]
+    assert merge_models(copies, start=models[0]).n_samples_seen_ == 3 * len(X)

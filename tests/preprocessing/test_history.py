@@ -175,9 +175,6 @@ def test_units_of_powers_of_two(seed, engine):
         assert_array_equal(other[name].to_numpy(), factor * Z[name].to_numpy(), name)
 
 
-# Rows of all libraries.
-
-
 def test_frames_of_all_libraries(engine):
     pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
     polars = pytest.importorskip("polars", reason="polars is not installed")
@@ -198,62 +195,42 @@ def test_frames_of_all_libraries(engine):
     assert Z["card_amount_last"].null_count() > 0
 
 
+def dicts(frame):
+    """Return rows of a frame of events, with None for what is missing."""
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    return [
+        {**row, "when": row["when"] and row["when"].to_pydatetime()} for row in rows
+    ]
+
+
 def test_rows_that_are_dicts(engine):
     frame, y = events(40)
-    y = (y == "yes").astype(float)
-    records = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    rows = [
-        {**row, "when": row["when"] and row["when"].to_pydatetime()} for row in records
-    ]
+    y, rows = (y == "yes").astype(float), dicts(frame)
     expected = OnlineHistory(["card", ("shop", "hour"), ()], "when")
     Z = expected.fit_transform(frame, y)
-    names = expected.get_feature_names_out()[5:].tolist()
-    values = Z[names].astype(object).where(Z[names].notna(), None).to_numpy().tolist()
+    names = expected.get_feature_names_out()
+    values = Z[names[5:]].astype(object).where(Z[names[5:]].notna(), None)
     found = clone(expected).fit_transform(rows, y)
-    assert [[each[name] for name in names] for each in found] == values
-    assert [*found[0]] == [*expected.get_feature_names_out()]
+    assert [[*each.values()][5:] for each in found] == values.to_numpy().tolist()
+    assert [*found[0]] == [*names]
     assert {*rows[0]} == {*frame.columns}  # which did not change
-    model = make_online_pipeline(clone(expected), ScInOLRegressorOfRows())
-    for row, z, label in zip(rows, found, y, strict=True):
-        model.partial_fit([row], [label])
-        assert model[-1].rows == [z]
-
-
-class ScInOLRegressorOfRows(ScInOLRegressor):
-    """Remembers the rows that it was given."""
-
-    def partial_fit(self, X, y, **options):
-        self.rows = X
-        return self
 
 
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
 @pytest.mark.parametrize("keys", [["card", ("shop", "weekday", "month", "day")], None])
 def test_single_rows_as_in_chunks(keys, learner, engine):
-    frame, y = events(60 if isinstance(learner, ScInOLClassifier) else 12)
-    dicts = [
-        {name: None if value is pd.NaT else value for name, value in row.items()}
-        for row in frame.to_dict("records")
-    ]
-    rows = [
-        {**row, "when": row["when"] and row["when"].to_pydatetime()} for row in dicts
-    ]
-    model = make_online_pipeline(
-        OnlineHistory(keys, "when", n_hashed=4),
-        TableEncoder(n_hashed=64),
-        clone(learner),
-    )
-    chunk, one = clone(model), model.row_by_row(classes=LABELS)
-    given = {"classes": LABELS, "method": "predict_proba"}
-    expected = chunk.partial_fit_predict(rows, y, **given)
-    said = [
-        one.predict_learn_one(x, label, method="predict_proba")
-        for x, label in zip(rows, y, strict=True)
-    ]
     is_exact = isinstance(learner, ScInOLClassifier)
+    frame, y = events(60 if is_exact else 12)
+    rows, history = dicts(frame), OnlineHistory(keys, "when", n_hashed=4)
+    model = make_online_pipeline(history, TableEncoder(n_hashed=64), clone(learner))
+    chunk, one = clone(model), model.row_by_row(classes=LABELS)
+    method = {"method": "predict_proba"}
+    expected = chunk.partial_fit_predict(rows, y, classes=LABELS, **method)
+    pairs = zip(rows, y, strict=True)
+    said = np.array([one.predict_learn_one(*pair, **method) for pair in pairs])
     tolerance = {"rtol": 0.0 if is_exact else 1e-9}
-    assert_allclose(np.array(said), expected, **tolerance)
+    assert_allclose(said, expected, **tolerance)
     assert_identical(model[0]._histories[0], chunk[0]._histories[0])
     asked, alone = model.predict_proba(rows[7:8])[0], one.predict_proba_one(rows[7])
     assert_allclose(alone, asked, **tolerance)
@@ -295,33 +272,22 @@ def test_single_rows_are_undone(labels, n_hashed, engine):
     assert_identical(history._clock, expected._clock)
 
 
-# Columns, names and parameters.
-
-
 def test_names():
     frame, _ = events(20)
     y = np.array(["u", "v", "w"])[np.arange(20) % 3]
     history = OnlineHistory([("shop", "hour"), ()], "when", values=["amount"])
     history.fit(frame, y, classes=["u", "v", "w"])
     names = history.get_feature_names_out()
-    assert names[:5].tolist() == [*frame.columns]
-    assert names[5:11].tolist() == [
-        *("shop_hour_count", "shop_hour_since_last", "shop_hour_count_1min"),
-        *("shop_hour_count_1h", "shop_hour_count_1d", "shop_hour_count_1w"),
+    of_key = "count", "since_last", "count_1min", "count_1h", "count_1d", "count_1w"
+    of_value = "last", "mean_4", "difference_4", "ratio_4"
+    of_value = *of_value, "mean_32", "difference_32", "ratio_32"
+    of_target = "last", "mean_2", "mean_8", "mean_64"
+    expected = [
+        *(f"shop_hour_{each}" for each in of_key),
+        *(f"shop_hour_amount_{each}" for each in of_value),
+        *(f"shop_hour_target_{each}_{k}" for k in "vw" for each in of_target),
     ]
-    assert names[11:18].tolist() == [
-        f"shop_hour_amount_{each}"
-        for each in (
-            *("last", "mean_4", "difference_4", "ratio_4"),
-            *("mean_32", "difference_32", "ratio_32"),
-        )
-    ]
-    assert names[18:26].tolist() == [
-        f"shop_hour_target_{each}_{label}"
-        for label in "vw"
-        for each in ("last", "mean_2", "mean_8", "mean_64")
-    ]
-    assert names[26] == "all_count"
+    assert names[:27].tolist() == [*frame.columns, *expected, "all_count"]
     assert [*history.transform(frame).columns] == names.tolist()
     taken = frame.rename(columns={"constant": "shop_count"})
     assert "shop_count_2" in OnlineHistory(["shop"]).fit(taken).get_feature_names_out()
@@ -398,27 +364,23 @@ def test_bad_parameters(parameters, message):
 )
 def test_bad_rows_change_nothing(bad, message, engine):
     frame, y = events(60)
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    y = (y == "yes").astype(float)
-    model = make_online_pipeline(
-        OnlineHistory(time="when", n_hashed=4), TableEncoder(), ScInOLRegressor()
-    )
+    rows, y = dicts(frame), (y == "yes").astype(float)
+    history = OnlineHistory(time="when", n_hashed=4)
+    model = make_online_pipeline(history, TableEncoder(), ScInOLRegressor())
     model.partial_fit(rows[:40], y[:40])
-    history, one, before = model[0], model.row_by_row(), pickle.dumps(model[0])
-    label = bad.get("label", 1.0)
-    row = {**rows[40], **{name: bad[name] for name in bad if name != "label"}}
-    for learn in (
-        lambda: one.learn_one(row, label),
-        lambda: model.partial_fit([*rows[41:50], row], [*y[41:50], label]),
-        lambda: history.partial_fit_transform([*rows[41:50], row], [*y[41:50], label]),
-        lambda: history.learn_labels([*rows[41:50], row], [*y[41:50], label]),
-    ):
-        with pytest.raises(ValueError, match=message):
-            learn()
-        assert pickle.dumps(history) == before
+    one, before = model.row_by_row(), pickle.dumps(history)
+    row, label = rows[40] | bad, bad.get("label", 1.0)
+    row.pop("label", None)
+    chunk = [*rows[41:50], row], [*y[41:50], label]
+    calls = [(one.learn_one, row, label)]
+    for learn in model.partial_fit, history.partial_fit_transform, history.learn_labels:
+        calls.append((learn, *chunk))
     if "label" not in bad:
+        calls.append((history.observe, chunk[0]))
+    for learn, *arguments in calls:
         with pytest.raises(ValueError, match=message):
-            history.observe([*rows[41:50], row])
+            learn(*arguments)
+        assert pickle.dumps(history) == before
     one.learn_one(rows[40], 1.0)
     assert pickle.dumps(history) != before
 
@@ -473,14 +435,11 @@ def test_weights_of_0_leave_labels_out(engine):
 @pytest.mark.parametrize("step", [OnlineHistory(["card"]), OnlineTargetEncoder()])
 def test_order_of_classes_does_not_matter(step, labels):
     frame, _ = events(40)
-    y = np.resize(labels, 40)
-    model, other = (
-        make_online_pipeline(clone(step), TableEncoder(), ScInOLClassifier())
-        for _ in range(2)
-    )
-    X = frame[["card", "shop"]]
+    X, y = frame[["card", "shop"]], np.resize(labels, 40)
+    model = clone(make_online_pipeline(step, TableEncoder(), ScInOLClassifier()))
+    other = clone(model).partial_fit(X[:20], y[:20], classes=labels[::-1])
     model.partial_fit(X, y, classes=labels)
-    other.partial_fit(X[:20], y[:20], classes=labels[::-1]).partial_fit(X[20:], y[20:])
+    other.partial_fit(X[20:], y[20:], classes=labels)
     names = model[0].get_feature_names_out()
     assert_array_equal(other[0].get_feature_names_out(), names)
     assert_array_equal(other.predict_proba(X), model.predict_proba(X))
@@ -502,15 +461,14 @@ def test_scalar_weight(step):
 def test_late_labels_in_between_are_undone(engine):
     frame, y = events(120)
     history = OnlineHistory(time="when", n_hashed=4).fit(frame[:60], y[:60])
-    before = pickle.dumps(history)
-    undo = checkpoint(history)
+    before, undo = pickle.dumps(history), checkpoint(history)
     order = np.random.default_rng(0).permutation(np.arange(120) < 60)
-    targets = Targets(y[:60], LABELS, None, True)
-    history._follow(frame[60:], frame[:60], targets, order)
+    rows = frame[60:], frame[:60], Targets(y[:60], LABELS, None, True), order
+    history._follow(*rows)
     assert pickle.dumps(history) != before
     undo()
     assert pickle.dumps(history) == before
-    history._follow(frame[60:], frame[:60], targets, order)
+    history._follow(*rows)
 
 
 def test_memory_is_as_documented():
@@ -521,8 +479,6 @@ def test_memory_is_as_documented():
     arrays += [history._index[1].table, history._index[1].queue]
     assert sum(each.nbytes for each in arrays) == 1024 * (84 + 48 * 2 + 32 * 1)
 
-
-# Hostile times and keys.
 
 TIMES = st.one_of(
     st.none(),
@@ -544,13 +500,18 @@ NUMBERS = st.one_of(
 KEYS = st.one_of(st.none(), st.text(max_size=2), st.integers(0, 30), st.booleans())
 
 
-def check_rows(first, rows, n_hashed, size):
-    """Check chunks, single rows, copies and invariants on hostile rows."""
+@settings(deadline=None, max_examples=40)
+@given(data=st.data(), n_hashed=st.integers(1, 4), size=st.integers(1, 5))
+@pytest.mark.parametrize(
+    ("times", "first"), [(TIMES, dt.date(2020, 1, 1)), (NUMBERS, 0.0)]
+)
+def test_any_times_and_keys(times, first, data, n_hashed, size):
+    """Chunks, single rows, copies and invariants on hostile rows."""
+    row = st.fixed_dictionaries({"t": times, "k": KEYS, "x": NUMBERS})
+    rows = data.draw(st.lists(row, max_size=12))
     rows = [{"t": first, "k": "a", "x": 1.0}, *rows]
     y = np.arange(len(rows)) % 2.0
-    history = OnlineHistory(
-        ["k", ()], "t", values=["x"], n_hashed=n_hashed, target=True
-    )
+    history = OnlineHistory(["k", ()], "t", values=["x"], n_hashed=n_hashed)
     with config_context(engine="numpy"):
         whole = clone(history).partial_fit_transform(rows, y)
         found = history.partial_fit_transform(rows[:1], y[:1])
@@ -560,11 +521,11 @@ def check_rows(first, rows, n_hashed, size):
             asked = history.transform(rows[start : start + 1])
             assert pickle.dumps(history) == before
             assert asked == whole[start : start + 1]
-            alone = history._transform_row(rows[start])
-            assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
             rollbacks, targets = [], Targets(y[start : start + 1])
-            alone = history._learn_row(rows[start], rollbacks, targets)
-            assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
+            of_row = history._transform_row(rows[start])
+            learned = history._learn_row(rows[start], rollbacks, targets)
+            for alone in of_row, learned:
+                assert (alone if type(alone) is dict else alone.matrix[0]) == asked[0]
             roll_back(rollbacks)
             assert pickle.dumps(history) == before
             found += history.partial_fit_transform(rows[chunk], y[chunk])
@@ -575,25 +536,3 @@ def check_rows(first, rows, n_hashed, size):
     assert found == whole
     numbers = [z for row in whole for name, z in row.items() if name not in "tkx"]
     assert np.isfinite([z for z in numbers if z is not None]).all()
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.lists(st.fixed_dictionaries({"t": TIMES, "k": KEYS, "x": NUMBERS}), max_size=12),
-    st.integers(1, 4),
-    st.integers(1, 5),
-)
-def test_any_dates_and_keys(rows, n_hashed, size):
-    check_rows(dt.date(2020, 1, 1), rows, n_hashed, size)
-
-
-@settings(deadline=None, max_examples=40)
-@given(
-    st.lists(
-        st.fixed_dictionaries({"t": NUMBERS, "k": KEYS, "x": NUMBERS}), max_size=12
-    ),
-    st.integers(1, 4),
-    st.integers(1, 5),
-)
-def test_any_numbers_and_keys(rows, n_hashed, size):
-    check_rows(0.0, rows, n_hashed, size)

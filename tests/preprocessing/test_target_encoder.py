@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from support.comparisons import assert_identical
 
 from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
@@ -29,22 +30,14 @@ def labels(n_classes, n=N):
 
 def plain(X, Y, smooth, start):
     """Means before each row; the mean of all begins at `start`, once or never."""
-    sums, counts, total, rows = {}, {}, np.zeros(Y.shape[1]), []
-    for t, (x, y) in enumerate(zip(X, Y, strict=True)):
-        n = t + (start is not None)
-        mean = (total + (start or 0.0)) / n if n else np.zeros(Y.shape[1])
-        keys = list(enumerate(x))
-        rows.append(
-            [
-                (sums.get(key, 0.0) + smooth * mean) / (counts.get(key, 0) + smooth)
-                for key in keys
-            ]
-        )
-        total = total + y
-        for key in keys:
-            sums[key] = sums.get(key, 0.0) + y
-            counts[key] = counts.get(key, 0) + 1
-    return np.array(rows).reshape(len(X), -1)
+    rows = []
+    for t, x in enumerate(X):
+        n, total = t + (start is not None), Y[:t].sum(axis=0) + (start or 0.0)
+        mean = total / max(n, 1)
+        for j, value in enumerate(x):
+            same = Y[:t][X[:t, j] == value]
+            rows.append((same.sum(axis=0) + smooth * mean) / (len(same) + smooth))
+    return np.reshape(rows, (len(X), -1))
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -89,6 +82,8 @@ def test_targets_are_needed(method):
     encoder = OnlineTargetEncoder()
     with pytest.raises(ValueError, match="requires y to be passed, but the target"):
         getattr(encoder, method)(categories())
+    with pytest.raises(NotFittedError):
+        encoder.observe(categories())
 
 
 @pytest.mark.parametrize(

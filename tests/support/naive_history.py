@@ -7,14 +7,7 @@ HALF_LIVES = 1, 60, 1440, 10080
 
 
 class NaiveHistory:
-    """What rows have told of the values of one key, and labels that have come.
-
-    Parameters
-    ----------
-    n_places : int
-        Maximum number of values of the key.
-    n_values, n_targets : int
-    """
+    """What rows and labels have told of at most `n_places` values of a key."""
 
     def __init__(self, n_places, n_values, n_targets):
         self.n_places, self.n_values, self.n_targets = n_places, n_values, n_targets

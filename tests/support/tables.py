@@ -8,20 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 WORDS = [
-    "free",
-    "entry",
-    "in",
-    "a",
-    "weekly",
-    "competition",
-    "to",
-    "win",
-    "final",
-    "tickets",
-    "Été",
-    "naïve",
-    "2wks",
-    "!",
+    *("free", "entry", "in", "a", "weekly", "competition", "to", "win", "final"),
+    *("tickets", "Été", "naïve", "2wks", "!"),
 ]
 
 KINDS = {
