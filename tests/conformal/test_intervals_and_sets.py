@@ -5,6 +5,7 @@ from copy import deepcopy
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
@@ -25,7 +26,9 @@ from support.conformal import (
 from support.estimator_checks import with_checks
 from support.registry import ENGINES, paired
 
-from sklearn_scinol import merge_models
+from sklearn_scinol import OnlineConformalRegressor, ScInOLRegressor, merge_models
+from sklearn_scinol.conformal import conformal_estimator
+from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 
@@ -39,8 +42,7 @@ KINDS = {
 }
 
 kinds = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-#: Kinds whose groups do not name a column, which an encoder would replace.
-ENCODED = {name: kind for name, kind in KINDS.items() if kind.groups != 1}
+both_kinds = pytest.mark.parametrize("kind", [*KINDS.values()][:2], ids=[*KINDS][:2])
 mixed = pytest.mark.parametrize("is_mixture", [False, True])
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -128,9 +130,6 @@ def test_row_by_row(kind, n_outputs, names, engine):
     assert_identical(learned(model), learned(whole.partial_fit(X[:1], y[:1])))
 
 
-# Late labels.
-
-
 def restarted(late):
     """Return other late labels of a copy, where the rows wait again."""
     other = deepcopy(late.rows.estimator).row_by_row().with_late_labels()
@@ -140,7 +139,7 @@ def restarted(late):
 
 
 @pytest.mark.cases(4)
-@pytest.mark.parametrize("kind", [INTERVALS, SETS], ids=["intervals", "sets"])
+@both_kinds
 @pytest.mark.parametrize(
     ("delay", "how"),
     paired(
@@ -193,9 +192,6 @@ def test_late_labels_learn_what_was_served(kind, delay, how, engine):
     assert_allclose(sizes, np.atleast_1d(sum(size for _, size in pairs)))
 
 
-# Levels.
-
-
 @kinds
 def test_levels(kind):
     X, y = kind.data(2000)
@@ -209,11 +205,14 @@ def test_levels(kind):
     assert_allclose(model.coverage_, [0.5, 0.7, 0.9], atol=0.03)
     assert model.coverage_bound().shape == (3,)
     asked = kind.predict(model, X)
-    assert_array_equal(kind.predict(model, X, 0.5), asked[..., 0])
-    assert_array_equal(kind.predict(model, X, [0.9, 0.7]), asked[..., [2, 1]])
-    message = r"confidence_level=0.8 was not learned: the levels"
-    with pytest.raises(ValueError, match=message):
-        kind.predict(model, X, 0.8)
+    in_pipeline = make_online_pipeline("passthrough", model)
+    for each in model, in_pipeline:
+        ask = getattr(each, kind.method)
+        assert_array_equal(ask(X, confidence_level=0.5), asked[..., 0])
+        assert_array_equal(ask(X, confidence_level=[0.9, 0.7]), asked[..., [2, 1]])
+        with pytest.raises(ValueError, match=r"confidence_level=0\.8 was not learned"):
+            ask(X, confidence_level=0.8)
+    assert not hasattr(make_online_pipeline(kind.linear()), kind.method)
 
 
 @pytest.mark.parametrize(
@@ -225,17 +224,18 @@ def test_bad_coverage(coverage):
             kind.make(level=coverage).partial_fit([[1.0]], [1], **kind.first)
 
 
-# Estimators.
-
-
 @kinds
 def test_none_stands_for_the_mixture(kind):
-    X, y = kind.data(20)
+    X, y = kind.data(6)
     model = kind.model().partial_fit(X, y, **kind.first)
     assert isinstance(model.estimator_, type(kind.mixture))
-    assert model.n_samples_seen_ == 20
+    assert model.n_samples_seen_ == 6
     assert model.n_features_in_ == 3
     assert model.cumulative_loss_ == model.estimator_.cumulative_loss_
+    if kind.has_ends:
+        prediction, deviation = model.predict(X, return_std=True)
+        assert_array_equal(prediction, model.predict(X))
+        assert deviation.shape == prediction.shape
 
 
 @kinds
@@ -256,48 +256,10 @@ def test_layouts(kind):
     assert_allclose(found, said, rtol=1e-9)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("kind", ENCODED.values(), ids=ENCODED)
-def test_pipelines(kind):
-    random = np.random.default_rng(0)
-    rows = [
-        {"city": str(random.choice(["a", "b"])), "x": random.normal()}
-        for _ in range(300)
-    ]
-    y = np.array([row["x"] + 3.0 * (row["city"] == "a") for row in rows])
-    y += random.logistic(size=len(rows))
-    first = {}
-    if not kind.has_ends:
-        y, first = (y > 1.0) * 1, {"classes": [0, 1]}
-    mixture = kind.mixture if kind.has_ends else kind.linear()
-    encoder = TableEncoder(n_hashed=16)  # Newton steps take few columns
-    last = make_online_pipeline(encoder, kind.make(mixture))
-    outer = kind.make(make_online_pipeline(encoder, mixture))
-    for model in last, outer:
-        twin = clone(model)
-        said = kind.said(twin, rows, y, **first)
-        by_row = model.row_by_row(**first)
-        found = [
-            by_row.predict_learn_one(*each, method=kind.method)
-            for each in zip(rows, y, strict=True)
-        ]
-        assert_array_equal(found, said)
-        one = getattr(by_row, f"{kind.method}_one")(rows[0])
-        assert_array_equal(one, kind.predict(twin, rows[:1])[0])
-        assert abs(kind.covered(said, y)[50:].mean() - 0.8) < 0.08
-    all_levels = kind.predict(last, rows)
-    asked = getattr(last, kind.method)(rows, confidence_level=[0.8])
-    assert_array_equal(asked[..., 0], all_levels)
-    assert not hasattr(make_online_pipeline(kind.linear()), kind.method)
-
-
 @pytest.mark.cases(300)
 @with_checks(*(kind.make() for kind in KINDS.values() if kind.groups != 1))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-# Failures.
 
 
 @kinds
@@ -359,10 +321,7 @@ def test_errors(kind):
         assert not hasattr(kind.model(), name)
 
 
-# Estimators from elsewhere.
-
-
-@pytest.mark.parametrize("kind", [INTERVALS, SETS], ids=["intervals", "sets"])
+@both_kinds
 def test_first_chunk_goes_in_parts(kind):
     """Only the first 100 rows have no honest prediction, in one call or in several."""
     X, y = kind.data(250)
@@ -383,9 +342,6 @@ def test_first_chunk_goes_in_parts(kind):
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             clone(made).fit(*wrong)
     assert clone(made).fit(X, y, 2.0).coverage_.shape == (2,)
-
-
-# Merging.
 
 
 @pytest.mark.cases(2)
@@ -413,7 +369,7 @@ def test_merging(kind, is_mixture):
     other.partial_fit(X[:9], y[:9], **kind.first)
     with pytest.raises(ValueError, match="confidence_level differs"):
         merge_models([start, other])
-    if kind not in ENCODED.values():
+    if kind.groups == 1:  # which an encoder would replace
         return
     pipeline = make_online_pipeline(TableEncoder(), kind.make())
     pipelines = [
@@ -421,3 +377,141 @@ def test_merging(kind, is_mixture):
     ]
     covered = kind.covered(kind.predict(merge_models(pipelines), new), targets)
     assert abs(covered.mean() - 0.8) < 0.1
+
+
+# Groups of rows that hold the level each.
+
+
+def table(n=400, seed=0):
+    """Rows of three places, whose noise differs."""
+    rng = np.random.default_rng(seed)
+    places = rng.choice(["north", "south", None], size=n, p=[0.6, 0.3, 0.1])
+    noise = np.where(places == "south", 5.0, 1.0) * rng.normal(size=n)
+    frame = pd.DataFrame({"size": rng.normal(size=n), "place": places})
+    return frame, frame["size"].to_numpy() + noise
+
+
+def by_place(**parameters):
+    pipeline = make_online_pipeline(TableEncoder(), ScInOLRegressor())
+    return OnlineConformalRegressor(pipeline, groups="place", **parameters)
+
+
+@both_kinds
+@pytest.mark.parametrize("groups", ["auto", 1])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_each_group_is_within_its_bound(kind, groups, weighted):
+    """Each group, and all: sums of rows that were covered, but for ties."""
+    rng = np.random.default_rng(0)
+    X, y = kind.data(3000)
+    X[:, 1] = rng.choice(5, size=len(y), p=[0.5, 0.3, 0.1, 0.09, 0.01])
+    c = rng.choice([0.0, 0.1, 1.0, 7.0], size=len(y)) if weighted else None
+    model = kind.make(level=[0.5, 0.9]).set_params(groups=groups)
+    covered = kind.covered(kind.said(model, X, y, sample_weight=c), y)
+    coverage, bounds = model.group_coverage_, model.coverage_bound(by_group=True)
+    assert [*coverage] == [*bounds] == model.groups_
+    (state,) = model._outputs
+    for label, bound in bounds.items():
+        assert (np.abs(coverage[label] - [0.5, 0.9]) <= bound + 1e-9).all()
+    weights = state.total_weights[1:, np.newaxis]
+    for found, whole in (coverage, model.coverage_), (bounds, model.coverage_bound()):
+        total = (weights * np.array([*found.values()])).sum(axis=0)
+        assert_allclose(total / weights.sum(), whole)
+    if groups == 1 and not weighted:
+        for label in model.groups_:
+            is_of_group = (X[:, 1] == label) & (np.arange(len(y)) > 2)
+            near = covered[is_of_group].mean(axis=0)
+            assert_allclose(coverage[label], near, atol=2.0 / is_of_group.sum())
+
+
+def test_columns_of_frames():
+    """By name or as several, of rows of any kind; a missing value is a group."""
+    frame, y = table()
+    model = by_place().partial_fit(frame[:200], y[:200])
+    assert {*model.groups_} == {"north", "south", None}
+    twin = deepcopy(model)
+    said = model.partial_fit_predict(frame[200:], y[200:], method="predict_interval")
+    rows = twin.row_by_row()
+    records = frame[200:].to_dict("records")
+    found = [
+        rows.predict_learn_one(x, target, method="predict_interval")
+        for x, target in zip(records, y[200:], strict=True)
+    ]
+    assert_array_equal(found, said)
+    assert model.group_coverage_ == twin.group_coverage_
+    named = OnlineConformalRegressor(
+        model.estimator, groups=lambda X: X["place"].fillna("none")
+    )
+    listed = by_place().set_params(groups=["place", "place"])
+    for other in named, listed:
+        other.partial_fit(frame, y)
+        assert [*other.group_coverage_.values()] == [*model.group_coverage_.values()]
+    assert listed.groups_ == [(label, label) for label in model.groups_]
+
+
+def test_rows_of_a_new_group():
+    frame, y = table()
+    model = by_place().partial_fit(frame, y)
+    state = deepcopy(learned(model))
+    new = frame[:5].assign(place="west")
+    missing = model.predict_interval(frame[:5].assign(place=frame["place"].iloc[0]))
+    assert (model.predict_interval(new) != missing).all()
+    assert_identical(learned(model), state)
+    model.partial_fit(new, y[:5], sample_weight=np.zeros(5))
+    assert "west" not in model.groups_
+    model.partial_fit(new, y[:5])
+    assert model.groups_[-1] == "west"
+
+
+def test_saved_and_merged(tmp_path):
+    frame, y = table(900)
+    start = by_place().partial_fit(frame[:20], y[:20])
+    save(start, tmp_path / "model.skops")
+    parts = [frame[20:500], frame[500:].assign(place="west")]
+    models = [load(tmp_path / "model.skops"), pickle.loads(pickle.dumps(start))]
+    for model, part in zip(models, parts, strict=True):
+        model.partial_fit(part, y[part.index])
+    merged = merge_models(models, start=start)
+    assert {*merged.groups_} == {"north", "south", None, "west"}
+    (state,) = merged._outputs
+    codes = {label: code for code, label in enumerate(merged.groups_, 1)}
+    assert_allclose(state.total_weights[codes["west"]], 400.0)
+    (alone,) = models[0]._outputs
+    for label in "north", "south":
+        own = alone.ends.correction[1 + models[0].groups_.index(label)]
+        assert_allclose(state.ends.correction[codes[label]], own)
+    merged.partial_fit(frame[:9], y[:9])
+
+
+def test_several_outputs():
+    X, y = INTERVALS.data(200, n_outputs=2)
+    model = INTERVALS.make(level=[0.5, 0.9]).set_params(groups="auto").partial_fit(X, y)
+    assert model.group_coverage_["wide, low"].shape == (2, 2)
+
+
+@both_kinds
+def test_errors_of_groups(kind, monkeypatch):
+    X, y = kind.data(40)
+    model = kind.make().set_params(groups=1)
+    monkeypatch.setattr(conformal_estimator, "MAX_GROUPS", 10)
+    model.partial_fit(X[:5], y[:5], **kind.first)
+    state = deepcopy(learned(model))
+    with pytest.raises(ValueError, match="groups=1 makes more than 10 groups"):
+        model.partial_fit(X, y)
+    assert_identical(learned(model), state)
+    with pytest.raises(AttributeError, match="no attribute 'group_coverage_'"):
+        kind.make().group_coverage_  # noqa: B018
+    for wrong, words in (1.5, "The 'groups' parameter"), ([[]], "groups must name"):
+        with pytest.raises(ValueError, match=words):
+            kind.make().set_params(groups=wrong).partial_fit(X, y, **kind.first)
+    for wrong in "place", 7, [], lambda X: X[:3, 0], lambda X: X:
+        with pytest.raises(ValueError, match="groups"):
+            kind.make().set_params(groups=wrong).partial_fit(X, y, **kind.first)
+
+
+@both_kinds
+def test_groups_of_few_rows_correct_the_ends_of_all_rows(kind):
+    X, y = kind.data(3000)
+    X[:, 1] = np.arange(len(y)) // 60 * 6 + np.arange(len(y)) % 6
+    model = kind.make(level=0.9).set_params(groups=1)
+    covered = kind.covered(kind.said(model, X, y), y)[200:]
+    assert abs(covered.mean() - 0.9) < 0.02

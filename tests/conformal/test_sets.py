@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.linear_model import SGDClassifier
-from sklearn.naive_bayes import GaussianNB
 from support.comparisons import assert_identical
 from support.conformal import (
     SETS,
@@ -24,7 +22,6 @@ from support.registry import ENGINES
 from sklearn_scinol import (
     HedgeClassifier,
     OnlineConformalClassifier,
-    OnlineNewtonClassifier,
     ScInOLClassifier,
     merge_models,
 )
@@ -38,17 +35,7 @@ MIXTURE = SETS.mixture
 ESTIMATORS = {"linear": ScInOLClassifier(), "mixture": MIXTURE}
 estimators = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
-
-def with_sets(estimator, level=0.8):
-    return OnlineConformalClassifier(clone(estimator), confidence_level=level)
-
-
-def sets_of(model, X, y, **arguments):
-    arguments.setdefault("classes", np.arange(3))
-    return model.partial_fit_predict(X, y, method="predict_set", **arguments)
-
-
-# Formulas.
+with_sets, sets_of = SETS.make, SETS.said
 
 
 @pytest.mark.cases(3)
@@ -93,9 +80,6 @@ def test_reference(estimator, n_classes, coverage, weighted, groups, engine):
     )
 
 
-# Classes that come later.
-
-
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("hard", [False, True])
 @engines
@@ -110,21 +94,19 @@ def test_new_classes(weighted, hard, engine):
         c[:3], y[:3] = [0.0, 1.0, 1.0], [0, 1, 0]
     if hard:  # labels that nobody can know
         y[3:40] = np.arange(3, 40) // 3 % 2
-    estimator = ScInOLClassifier(new_classes="add")
-    whole = with_sets(estimator, [0.8, 0.999])
+    made = with_sets(ScInOLClassifier(new_classes="add"), [0.8, 0.999])
+    whole, rows, found = clone(made), made.row_by_row(), []
     said = sets_of(whole, X, y, sample_weight=c, classes=None)
     assert said.shape == (n, 3, 2)
     (first,) = np.flatnonzero((y == 2) & (c > 0.0))[:1]
     assert not said[: first + 1, 2].any()
     assert said[first + 1 :, 2].any()
-    rows, found = with_sets(estimator, [0.8, 0.999]).row_by_row(), []
     for row in zip(X, y, c, strict=True):
         of_row = rows.predict_learn_one(*row, method="predict_set")
-        in_columns = np.zeros((3, 2), bool)
-        in_columns[np.isin([0, 1, 2], rows.estimator.classes_)] = of_row
-        found.append(in_columns)
+        found.append(np.zeros((3, 2), bool))
+        found[-1][np.isin([0, 1, 2], made.classes_)] = of_row
     assert_array_equal(found, said)
-    assert_identical(learned(rows.estimator), learned(whole))
+    assert_identical(learned(made), learned(whole))
     assert_array_equal(whole.classes_, [0, 1, 2])
 
 
@@ -158,9 +140,6 @@ def test_classes_named_later():
     assert found[0, 2]  # it is known from the first row of the chunk on
 
 
-# Coverage.
-
-
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["stationary", "swapped", "certain", "noisier"])
 def test_each_thousand_rows_have_the_coverage(name):
@@ -175,6 +154,15 @@ def test_each_thousand_rows_have_the_coverage(name):
         y = np.where(late, noise, y)
     sets = sets_of(with_sets(ScInOLClassifier(), 0.9), X, y)
     assert_each_thousand_rows_have_the_coverage(sets[np.arange(len(y)), y])
+
+
+def test_class_weights_are_those_of_the_estimator():
+    X, y = data(300)
+    alone = ScInOLClassifier(class_weight="balanced")
+    model, given = with_sets(alone), {"classes": [0, 1, 2], "method": "predict_proba"}
+    P = model.partial_fit_predict(X, y, **given)
+    assert_array_equal(P, alone.partial_fit_predict(X, y, **given))
+    assert model._outputs[0].total_weights.sum() == 299.0
 
 
 class Given(ClassifierMixin, BaseEstimator):
@@ -194,42 +182,26 @@ class Given(ClassifierMixin, BaseEstimator):
         return np.array(X)
 
 
-def hostile_row(kind, model, r, random):
-    """Return probabilities and a label of an opponent who knows the thresholds."""
-    P = np.exp(random.normal(size=3) * 10.0 ** random.integers(-2, 3))
-    match kind:
-        case "outside":
-            (inside,) = model.predict_set([P / P.sum()], model._levels[0])
-            return P, np.argmin(inside)
-        case "inside":
-            (inside,) = model.predict_set([P / P.sum()], model._levels[0])
-            return P, np.argmax(inside)
-        case "always wrong":
-            return [1.0, 0.0, 0.0], 1
-        case "always right":
-            return [1.0, 0.0, 0.0], 0
-        case "just outside":
-            threshold = (
-                model._outputs[0].sizes.means + model._outputs[0].ends.correction[0]
-            )
-            p = 1.0 / (1.0 + np.exp(np.clip(threshold[0] + 1e-7, -13.0, 13.0)))
-            return [p, 1.0 - p, 0.0], 0
-        case "in turn":
-            return [0.98, 0.01, 0.01], r // 40 % 2
-        case "equal":
-            return [1.0, 1.0, 1.0], random.integers(3)
-        case _:
-            raise AssertionError(kind)
+#: Probabilities and a label of an opponent who knows the thresholds, in row `r`.
+HOSTILE = {
+    "outside": lambda P, inside, threshold, r: (P, np.argmin(inside(P))),
+    "inside": lambda P, inside, threshold, r: (P, np.argmax(inside(P))),
+    "always wrong": lambda P, inside, threshold, r: ([1.0, 0.0, 0.0], 1),
+    "always right": lambda P, inside, threshold, r: ([1.0, 0.0, 0.0], 0),
+    "just outside": lambda P, inside, threshold, r: (odds_of(threshold), 0),
+    "in turn": lambda P, inside, threshold, r: ([0.98, 0.01, 0.01], r // 40 % 2),
+    "equal": lambda P, inside, threshold, r: ([1.0, 1.0, 1.0], r**2 % 11 % 3),
+}
+
+
+def odds_of(threshold):
+    """Return probabilities of which the first is just outside."""
+    p = 1.0 / (1.0 + np.exp(np.clip(threshold + 1e-7, -13.0, 13.0)))
+    return p, 1.0 - p, 0.0
 
 
 @pytest.mark.cases(20)
-@pytest.mark.parametrize(
-    "kind",
-    [
-        *("outside", "inside", "always wrong", "always right"),
-        *("just outside", "in turn", "equal"),
-    ],
-)
+@pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("coverage", [0.8, [0.5, 0.9]])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
@@ -239,11 +211,16 @@ def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
     (thresholds,) = model._outputs
     levels = np.atleast_1d(coverage)
     outside = ties = total = 0.0
+
+    def inside(P):
+        return model.predict_set([P / P.sum()], levels[0])[0]
+
     for r in range(400):
-        P, y = hostile_row(kind, model, r, random)
+        threshold = thresholds.sizes.means + thresholds.ends.correction[0]
+        P = np.exp(random.normal(size=3) * 10.0 ** random.integers(-2, 3))
+        P, y = HOSTILE[kind](P, inside, threshold[0], r)
         P = np.array(P) / np.sum(P)
         c = random.choice([0.5, 1.0, 2.0]) if weighted else 1.0
-        threshold = thresholds.sizes.means + thresholds.ends.correction[0]
         threshold = np.maximum.accumulate(threshold)
         with np.errstate(divide="ignore"):
             score = np.clip(np.log1p(-P[y]) - np.log(P[y]), -MAX_SCORE, MAX_SCORE)
@@ -262,56 +239,6 @@ def test_coverage_bound_on_hostile_streams(kind, coverage, weighted):
     assert largest.max() <= 27.7 + 0.3 * len(levels)  # as the docstring says
 
 
-def test_empty_sets():
-    """They are needed to hold a level below the share of right predictions."""
-    X, y = data(4000)
-    y = (X[:, 0] > 0.0) * 1
-    sets = sets_of(with_sets(OnlineNewtonClassifier(), 0.5), X, y, classes=[0, 1])
-    assert_allclose(sets[1000:].any(axis=1).mean(), 0.5, atol=0.02)
-    assert sets[1000:].sum(axis=1).max() == 1
-
-
-# Estimators.
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize(
-    "estimator", [SGDClassifier(loss="log_loss", random_state=0), GaussianNB()]
-)
-def test_estimators_from_elsewhere(estimator):
-    X, y = data(2000)
-    model = with_sets(estimator, 0.9)
-    for start in range(0, 2000, 50):
-        rows = slice(start, start + 50)
-        twin = deepcopy(model)
-        said = sets_of(model, X[rows], y[rows])
-        if start == 0:
-            assert said.all()  # nothing was predicted before
-        else:
-            assert_array_equal(said[0], twin.predict_set(X[rows])[0])
-            P = twin.predict_proba(X[rows])
-            rows = X[rows], y[rows]
-            found = twin.partial_fit_predict(*rows, method="predict_proba")
-            assert_array_equal(found, P)
-    assert_allclose(model.coverage_, 0.9, atol=0.02)
-    fitted = clone(model).fit(X, y)
-    assert_allclose(fitted.coverage_, 0.9, atol=0.02)
-    rows = fitted.row_by_row().learn_one(X[0], y[0])
-    assert_array_equal(rows.predict_set_one(X[1]), fitted.predict_set(X)[1])
-    assert_array_equal(fitted.classes_, [0, 1, 2])
-
-
-def test_class_weights_are_those_of_the_estimator():
-    X, y = data(300)
-    estimator = ScInOLClassifier(class_weight="balanced")
-    model = with_sets(estimator)
-    P = model.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
-    alone = clone(estimator)
-    said = alone.partial_fit_predict(X, y, classes=[0, 1, 2], method="predict_proba")
-    assert_array_equal(P, said)
-    assert model._outputs[0].total_weights[0] == 299.0
-
-
 @pytest.mark.slow
 def test_dense_view_of_tables():
     """The default mixture has the probabilities that it has alone."""
@@ -325,9 +252,6 @@ def test_dense_view_of_tables():
         for last in (OnlineConformalClassifier(), HedgeClassifier())
     ]
     assert_array_equal(*found)
-
-
-# Failures.
 
 
 def test_errors():
@@ -345,9 +269,6 @@ def test_errors():
     model.estimator_.predict_proba = lambda X: X[:, :2]
     with pytest.raises(ValueError, match=r"predicts an array of shape \(20, 2\)"):
         model.partial_fit(P, y)
-
-
-# Merging.
 
 
 def test_merging_of_different_classes():

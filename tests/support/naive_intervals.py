@@ -9,34 +9,29 @@ import numpy as np
 
 from sklearn_scinol import ScInOLRegressor
 
-__all__ = ["interval_offsets", "standardised"]
-
 RATES = 0.2, 0.01, 0.0
 STEP = 0.05
 
 
 def standardised(column, is_learned):
     """Standardise each value by the values learned up to it, and itself."""
-    found, learned = [], []
-    for value, learns in zip(column, is_learned, strict=True):
-        values = [*learned, value]
-        mean = sum(values) / len(values)
-        variance = sum((each - mean) ** 2 for each in values) / len(values)
-        found.append((value - mean) / math.sqrt(variance) if variance > 0.0 else 0.0)
-        if learns:
-            learned.append(value)
+    found, column = [], np.array(column)
+    for r, value in enumerate(column):
+        values = [*column[:r][is_learned[:r]], value]
+        sd = np.std(values)
+        found.append((value - np.mean(values)) / sd if sd > 0.0 else 0.0)
     return found
 
 
 def mean_size(errors, weights, rate):
     """Mean absolute error, where weights fall by `rate` with each later row."""
-    learned = [(abs(e), c) for e, c in zip(errors, weights, strict=True) if c > 0.0]
-    n = len(learned)
-    decay = [(1.0 - rate) ** (n - 1 - i) for i in range(n)]
-    total = sum(c * d for (_, c), d in zip(learned, decay, strict=True))
-    if not total > 0.0:
+    learned = np.array(weights) > 0.0
+    if not learned.any():
         return 0.0
-    return sum(e * c * d for (e, c), d in zip(learned, decay, strict=True)) / total
+    decay = (1.0 - rate) ** np.arange(learned.sum())[::-1]
+    return np.average(
+        np.abs(errors)[learned], weights=np.array(weights)[learned] * decay
+    )
 
 
 def thirds(values, is_learned):
@@ -50,22 +45,9 @@ def thirds(values, is_learned):
 def interval_offsets(errors, weights, features, deviations, levels, groups=None):
     """Return lower and upper offsets before each row, and corrections after all.
 
-    Parameters
-    ----------
-    errors, weights : list of float
-    features : ndarray of shape (n, n_features)
-        Standardised.
-    deviations : list of float or None
-    levels : list of float
-        Shares of targets to contain, ascending.
-    groups : list, "auto" or None
-        Labels of the rows' groups; "auto": of thirds.
-
-    Returns
-    -------
-    lower, upper : ndarray
-    corrections : dict of list
-        By group; of all rows with the key None.
+    Features are standardised, levels are ascending, and groups labels, "auto" (of
+    thirds) or None. Corrections are lists by group,
+    of all rows with the key None.
     """
     n = len(errors)
     sizes = [

@@ -5,9 +5,9 @@ The mean score is taken anew over all rows for each row.
 
 import math
 
-from .naive_intervals import thirds
+import numpy as np
 
-__all__ = ["label_sets", "score"]
+from .naive_intervals import thirds
 
 RATE = 0.01
 STEP = 0.3
@@ -23,36 +23,21 @@ def score(p):
 
 def mean_score(scores, weights):
     """Mean of scores, whose weights fall with each later row."""
-    learned = [(s, c) for s, c in zip(scores, weights, strict=True) if c > 0.0]
-    n = len(learned)
-    if not n:
+    learned = np.array(weights) > 0.0
+    if not learned.any():
         return MAX_SCORE
-    decay = [c * (1.0 - RATE) ** (n - 1 - i) for i, (_, c) in enumerate(learned)]
-    total = sum(s * d for (s, _), d in zip(learned, decay, strict=True))
-    return total / sum(decay)
+    decay = (1.0 - RATE) ** np.arange(learned.sum())[::-1]
+    return np.average(
+        np.array(scores)[learned], weights=np.array(weights)[learned] * decay
+    )
 
 
 def label_sets(probabilities, codes, weights, levels, groups=None):
-    """Return the sets before each row, and corrections after all.
+    """Return the sets before each row, by class and level, and corrections after all.
 
-    Parameters
-    ----------
-    probabilities : list of list of float
-        Of the classes, for each row.
-    codes : list of int
-        The rows' classes.
-    weights : list of float
-    levels : list of float
-        Shares of labels to contain, ascending.
-    groups : list, "auto" or None
-        Labels of the rows' groups; "auto": of thirds.
-
-    Returns
-    -------
-    sets : list of list of list of bool
-        By row, class and level.
-    corrections : dict of list of float
-        By group; of all rows with the key None.
+    Levels are ascending, and groups labels, "auto" (of thirds) or None. Corrections are
+    lists by group,
+    of all rows with the key None.
     """
     scores = [[score(p) for p in row] for row in probabilities]
     of_labels = [row[code] for row, code in zip(scores, codes, strict=True)]
