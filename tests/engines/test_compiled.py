@@ -106,9 +106,6 @@ def test_sparse_rows_of_one_feature(engine):
     assert_close(model.partial_fit_predict(sparse.csr_array(X), X[:, 0]), dense, 1e-12)
 
 
-# Combinations of rows, whose kernels have no layouts.
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     "case",

@@ -121,37 +121,6 @@ def wait_for(condition):
         time.sleep(0.001)
 
 
-@pytest.mark.parametrize(("is_cached", "words"), [(True, "it is kept"), (False, "not")])
-def test_a_message_comes_while_compiling(is_cached, words, impatient, caplog):
-    with sharing.compiling("loop", is_cached):
-        if is_cached:
-            sharing.tell_missing()
-        wait_for(lambda: caplog.messages)
-    (message,) = caplog.messages
-    assert words in message
-
-
-def test_one_message_until_a_pause(impatient, caplog, monkeypatch):
-    for pause, n_messages in ((np.inf, 0), (-np.inf, 1), (np.inf, 1), (-np.inf, 2)):
-        monkeypatch.setattr(sharing, "PAUSE", pause)
-        sharing._recent.has_told |= n_messages == 0
-        with sharing.compiling("loop", is_cached=False):
-            time.sleep(0.02)
-            wait_for(lambda n=n_messages: len(caplog.messages) >= n)
-        assert len(caplog.messages) == n_messages
-
-
-def test_nothing_is_said_of_loops_in_the_cache(impatient, caplog):
-    with sharing.compiling("loop", is_cached=True):
-        time.sleep(0.02)
-    with (
-        sharing.share_compiling(is_quiet=True),
-        sharing.compiling("loop", is_cached=False),
-    ):
-        time.sleep(0.02)
-    assert not caplog.messages
-
-
 def test_the_clock_of_learning_stands_still():
     start, before = time.perf_counter(), learning_time()
     with sharing.share_compiling(), sharing.compiling("loop", is_cached=False):
@@ -190,7 +159,31 @@ def stream():
     return X, np.arange(9) % 2
 
 
-def test_a_process_compiles_once_ahead(ahead):
+@pytest.mark.parametrize("is_cached", [True, False])
+def test_messages_while_compiling(is_cached, impatient, caplog, monkeypatch):
+    """One until a pause; none of loops in the cache, or where nobody listens."""
+
+    def compile_a_loop(n_messages, is_missing=True):
+        with sharing.compiling("loop", is_cached):
+            if is_cached and is_missing:
+                sharing.tell_missing()
+            time.sleep(0.02)
+            wait_for(lambda: len(caplog.messages) >= n_messages)
+        assert len(caplog.messages) == n_messages
+
+    with sharing.share_compiling(is_quiet=True):
+        compile_a_loop(0)
+    if is_cached:
+        compile_a_loop(0, is_missing=False)
+    compile_a_loop(1)
+    assert ("it is kept" if is_cached else "not") in caplog.messages[0]
+    monkeypatch.setattr(sharing, "PAUSE", np.inf)
+    compile_a_loop(1)
+    monkeypatch.setattr(sharing, "PAUSE", -np.inf)
+    compile_a_loop(2)
+
+
+def test_a_process_compiles_once_ahead(ahead, monkeypatch):
     X, y = stream()
     for model, rows, n in (
         (ScInOLClassifier(new_classes="add"), X, 1),
@@ -205,15 +198,13 @@ def test_a_process_compiles_once_ahead(ahead):
         for _ in range(2):
             model.partial_fit(rows, y, classes=[0, 1])
             assert len(ahead) == n
-
-
-def test_kinds_that_are_remembered_are_bounded(ahead, monkeypatch):
+    # What is remembered is bounded.
     monkeypatch.setattr(rehearsal, "MAX_KEYS", 2)
-    X, y = stream()
+    rehearsal._keys.clear()
     for n, wealth in enumerate([1.0, 2.0, 3.0, 4.0, 1.0]):
         model = ScInOLClassifier(new_classes="add", initial_wealth=wealth)
         model.partial_fit(X, y)
-        assert len(ahead) == n + 1
+        assert len(ahead) == n + 7
         assert len(rehearsal._keys) <= 2
 
 

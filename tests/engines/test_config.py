@@ -68,10 +68,6 @@ def test_context():
             assert get_config() == {"engine": "numba"}
         assert get_config() == {"engine": "numpy"}
         set_config(engine="auto")
-    assert get_config() == {"engine": "auto"}
-
-
-def test_context_ends_with_an_error():
     with pytest.raises(ZeroDivisionError), config_context(engine="numpy"):
         _ = 1 / 0
     assert get_config() == {"engine": "auto"}

@@ -41,9 +41,6 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-# What is compiled.
-
-
 @pytest.fixture
 def kernels(monkeypatch):
     """The compiled loops that are called while the test runs, each once.
@@ -183,9 +180,6 @@ def test_parameters_are_not_compiled_in(kernels):
     assert [*map(len, signatures(kernels))] == [1]
 
 
-# What is compiled in place of NumPy's functions.
-
-
 def exp_of(x):
     return _portable.exp(x)
 
@@ -237,9 +231,6 @@ def test_compiled_exponentials_call_nothing(cache_folder):
     loop(np.zeros(3), np.zeros(3))
     (optimised,) = loop.dispatcher.inspect_llvm().values()
     assert not re.search(r"@(llvm\.)?exp", optimised)
-
-
-# What is kept on disk.
 
 
 LEARN = """

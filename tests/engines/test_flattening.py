@@ -22,7 +22,6 @@ from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.engines.numba_engine.compiling import STRICT, flat_function
 from sklearn_scinol.engines.numba_engine.flattening import structure
 from sklearn_scinol.engines.numba_engine.registers import (
-    from_records,
     load,
     registers,
     store,
@@ -126,48 +125,6 @@ def test_states(function):
     for array, of_function in zip(s, expected, strict=True):
         assert_array_equal(array, of_function)
     assert "add_into" not in source
-
-
-def coordinates_of_records(rate, s, fields, x):
-    return coordinates(rate, from_records(s, fields), x)
-
-
-def test_records():
-    """Read and write arrays of the state as parts of all fields."""
-    x, s = X, state()
-    fields, expected = np.stack(s), state()
-    made, source = flat(coordinates_of_records, (Rate(), State(*fields), fields, x))
-    assert made(Rate().rate, *fields, fields, x) == coordinates(Rate(), expected, x)
-    assert_array_equal(fields, np.stack(expected))
-    assert "s_total[" not in source
-
-
-def with_branches(is_dense, step, x):
-    total = 0.0
-    for k in range(0 if is_dense else 2):
-        total += x[k]
-    if is_dense and total == 0.0:
-        total = step(total)
-    elif step is None:
-        total = never_called(total)
-    return total
-
-
-def never_called(x):
-    raise AssertionError
-
-
-@pytest.mark.parametrize("is_dense", [True, False])
-def test_only_what_is_run_is_written(is_dense):
-    def function(x):
-        return with_branches(is_dense, python_nodes.signed, x)
-
-    made, source = flat(function, (X,))
-    assert made(X) == function(X)
-    assert ("for k" in source) is not is_dense
-    assert "never_called" not in source
-    assert "True" not in source
-    assert "False" not in source
 
 
 def test_exact_functions_stay_apart(monkeypatch):
