@@ -175,7 +175,7 @@ def is_on_purpose(error):
     last, theirs = frames[ours[-1]], frames[ours[-1] + 1 :]
     if not theirs:
         line = linecache.getline(last.filename, last.lineno)
-        return line.strip().startswith("raise")
+        return line.strip().startswith("raise") or last.name == "__getattr__"
     packages = Path(theirs[0].filename).parts
     return not {"sklearn", "joblib"}.isdisjoint(packages) or any(
         frame.name == "check_format" for frame in theirs
