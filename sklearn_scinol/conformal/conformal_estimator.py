@@ -31,6 +31,7 @@ from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served, ServedKey
 from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
+from ..tables.frames import as_utc, is_missing_value
 from .levels import Levels
 from .row_by_row import AT_ONCE, ConformalRows, Learning, predicts_by_row
 
@@ -635,7 +636,7 @@ def labels_of_groups(X, groups):
             raise ValueError(
                 f"groups returned an array of shape {labels.shape}, expected ({n},)."
             )
-        return [*map(_label, labels.tolist())]
+        return [*map(_label, labels)]
     names = groups if isinstance(groups, list) else [groups]
     columns = [[*map(_label, _column(X, name))] for name in names]
     return columns[0] if len(columns) == 1 else [*zip(*columns, strict=True)]
@@ -650,11 +651,15 @@ def _column(X, name):
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"X has no column {name!r}, which groups names.") from error
     column = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    return column.ravel().tolist()
+    return column.ravel()
 
 
 def _label(value):
-    """Return a value as a label; missing values are one label."""
-    if value is None or value != value:
+    """Return a value as a label, alike from all libraries; None if it is missing."""
+    if isinstance(value, np.generic):
+        is_fine = value.dtype == "M8[ns]"  # than dates of Python
+        value = (value.astype("M8[us]") if is_fine else value).item()
+    if is_missing_value(value):
         return None
+    value = as_utc(value)
     return value if isinstance(value, LABELS) else str(value)

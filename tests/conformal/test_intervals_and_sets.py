@@ -515,3 +515,37 @@ def test_groups_of_few_rows_correct_the_ends_of_all_rows(kind):
     model = kind.make(level=0.9).set_params(groups=1)
     covered = kind.covered(kind.said(model, X, y), y)[200:]
     assert abs(covered.mean() - 0.9) < 0.02
+
+
+@pytest.mark.parametrize("dtype", ["string", "category", "object"])
+def test_missing_values_are_one_group(dtype):
+    frame, y = table(30)
+    frame["place"] = frame["place"].astype("string").astype(dtype)
+    model = by_place().partial_fit(frame, y)
+    rows = [{"size": 1.0, "place": gap} for gap in (pd.NA, pd.NaT, np.nan, None, "")]
+    model.partial_fit(rows, np.arange(5.0))
+    assert {*model.groups_} == {"north", "south", None}
+
+
+DAYS = np.array(["2026-01-01", "2026-01-02T03"], "M8[ns]")
+
+
+@pytest.mark.parametrize(
+    ("values", "others"),
+    [
+        (np.array([1, 0]), [np.int64(1), np.int8(0)]),
+        (np.array([True, False]), [np.True_, False]),
+        (pd.array([1, None], dtype="Int64"), [1, pd.NA]),
+        (DAYS, [*pd.to_datetime(DAYS)]),
+        (DAYS, [*DAYS.astype("M8[s]")]),
+        (pd.to_datetime(DAYS).tz_localize("UTC"), [*DAYS]),
+    ],
+)
+def test_groups_are_the_same_in_frames_and_dicts(values, others):
+    frame = pd.DataFrame({"size": [1.0, 2.0], "place": values})
+    model = by_place().partial_fit(pd.concat([frame, frame]), np.arange(4.0))
+    labels = model.groups_
+    dicts = [{"size": 1.0, "place": other} for other in others]
+    model.partial_fit(dicts, [1.0, 2.0])
+    assert model.groups_ == labels
+    assert len(labels) == 2
