@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
+from itertools import takewhile
 from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import RegressorMixin
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from .._docstrings import described_as, inherit_descriptions
-from .._invariants import is_count, same_structure
+from .._invariants import same_structure
 from .._locks import learns, reads
 from .._rollback import learn_as_last_step
 from .._shards import Shards
@@ -25,11 +27,14 @@ from .._validation import last_step
 from ..config import current_engine
 from ..estimators.online_estimator import OnlineEstimator
 from ..estimators.regressor import MAX_TARGET, check_size
+from ..estimators.row_by_row import reader_of
 from ..estimators.served import Served
 from ..estimators.validation import check_weights
 from ..mixtures.mixture_model import recorded_deviations
 from ..mixtures.regressor import HedgeRegressor
 from ..models.served import ServedRows
+from ..tables.frames import open_frame
+from ..tables.kinds import as_kind
 from ..transforms.standard import StandardTransform
 from ..views import dense_view_of
 from .conformal_estimator import ConformalEstimator
@@ -38,6 +43,9 @@ from .row_by_row import AT_ONCE
 
 # Maximum number of features that widths of intervals are learned from.
 MAX_FEATURES = 64
+
+# Kinds of columns of tables that they are learned from.
+NUMERIC = "number", "boolean"
 
 IntervalMethod: TypeAlias = Literal["predict", "predict_interval"]
 
@@ -68,8 +76,9 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     -----
     Intervals are wide where errors are large. This is learned from the sizes of the
     latest errors, from the prediction, from the standard deviation of
-    :class:`HedgeRegressor`, and from up to 64 dense features. Both ends are learned
-    separately: errors may be skewed.
+    :class:`HedgeRegressor`, and from up to 64 dense features: of a table that the
+    estimator encodes, its numbers and booleans. Both ends are learned separately:
+    errors may be skewed.
 
     Errors are measured in a running mean of their absolute values, and features are
     standardised: units and zeros of target and features do not matter. An additive
@@ -168,8 +177,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             self._output_shape = y.shape[1:]
             thirds = self._n_thirds
             self._outputs = [Offsets(self._levels, thirds) for _ in range(n_outputs)]
-            self._n_columns = _columns(X, None).shape[1]
-            self._standard = StandardTransform(n_outputs + self._n_columns)
+            self._columns = self._find_columns(X)
+            self._standard = StandardTransform(n_outputs + len(self._columns))
         own, of_outputs = None, [None] * n_outputs
         if how.served is not None or how.serves:
             own = self._own_served(how.served, len(y))
@@ -200,7 +209,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     @property
     def _served_sizes(self):
         """Numbers of columns of predictions, and of the states of each output."""
-        n_features, has_deviations = 1 + self._n_columns, self._mixture is not None
+        n_features, has_deviations = 1 + len(self._columns), self._mixture is not None
         sizes = [each.n_served(n_features, has_deviations) for each in self._outputs]
         return [len(sizes), *sizes]
 
@@ -223,8 +232,51 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
 
     def _features(self, X, predictions):
         """Return what tells how large errors are: predictions, and dense features."""
-        columns = _columns(X, self._n_columns)
+        columns = self._read_columns(X)
         return np.column_stack([predictions.reshape(len(columns), -1), columns])
+
+    def _find_columns(self, X):
+        """Find the columns that widths of intervals are learned from, in first rows.
+
+        Returns names of a table's numbers, booleans, and columns whose kind is not
+        known yet; or places in dense rows. Frames have none if a transformer of another
+        package may take their columns in any order.
+        """
+        reader, places = reader_of(self.estimator_), []
+        reads = getattr(reader, "_reads", None)
+        is_sparse = sparse.issparse(X) and dense_view_of(X) is None
+        is_foreign = reads is None and hasattr(reader, "transform")
+        if reads == "tables":
+            kinds = getattr(self._encoder, "_first_kinds", {})
+            names = sorted(open_frame(X).names)
+            places = [n for n in names if kinds.get(n, "drop") in (*NUMERIC, None)]
+        elif not (is_sparse or (is_foreign and hasattr(X, "columns"))):
+            with suppress(TypeError, ValueError):  # of texts, or rows that are dicts
+                dense = _dense(X)
+                places = [*range(dense.shape[1])] if dense.ndim == 2 else []
+        return places if len(places) <= MAX_FEATURES else []
+
+    def _read_columns(self, X):
+        """Return the values of the columns; NaN stands for missing ones."""
+        if not self._columns:
+            return np.empty((_num_samples(X), 0))
+        if isinstance(self._columns[0], str):
+            frame, kinds = open_frame(X), self._encoder.kinds_
+            read = [_numbers(frame, name, kinds[name]) for name in self._columns]
+            return np.stack(read, axis=1)
+        dense, n_columns = _dense(X), len(self._columns)
+        if dense.shape[1:] != (n_columns,):
+            raise ValueError(
+                f"X has other columns of numbers than before: expected {n_columns}."
+            )
+        return dense
+
+    @property
+    def _encoder(self):
+        """The step that encodes tables, if all before it read tables, or None."""
+        steps = (step for _, step in getattr(self.estimator_, "steps", ()))
+        readers = takewhile(lambda step: getattr(step, "_reads", "") == "tables", steps)
+        return next((step for step in readers if hasattr(step, "kinds_")), None)
 
     def _of_output(self, features, k):
         """Return the features for the errors of an output."""
@@ -299,7 +351,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         return (predictions, offsets), np.hstack([of_outputs, *states])
 
     def _layout(self):
-        return (*super()._layout(), self._n_columns, self._mixture is not None)
+        return (*super()._layout(), len(self._columns), self._mixture is not None)
 
     # Fitted attributes.
 
@@ -348,7 +400,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     def _merged(self, others, start, placements=None):
         members = [self, *others]
         everyone = members if start is None else [*members, start]
-        if len({each._n_columns for each in everyone}) > 1:
+        if any(each._columns != self._columns for each in everyone):
             raise ValueError("Only models of the same features can be merged.")
         merged = super()._merged(others, start, placements)
         if others:
@@ -363,8 +415,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         if not self.__sklearn_is_fitted__():
             return
         yield "outputs have offsets", all(isinstance(o, Offsets) for o in self._outputs)
-        yield "n_columns is a count", is_count(self._n_columns)
-        fresh = StandardTransform(len(self._outputs) + self._n_columns)
+        columns, kinds = self._columns, getattr(self._encoder, "kinds_", {})
+        yield "columns are a list", isinstance(columns, list)
+        is_known = {*columns} <= {*kinds} or columns == [*range(len(columns))]
+        yield "columns have names or places", is_known
+        fresh = StandardTransform(len(self._outputs) + len(columns))
         yield from same_structure(self._standard, fresh, "the features")
 
 
@@ -380,29 +435,19 @@ def _filled(features):
     return np.nan_to_num(features) if np.isnan(features).any() else features
 
 
-def _columns(X, n_columns):
-    """Return the dense features of rows that widths of intervals are learned from.
-
-    Their number is `n_columns`; None stands for all, if there are at most
-    :data:`MAX_FEATURES`.
-    """
-    none = np.empty((_num_samples(X), 0))
-    if n_columns == 0:
-        return none
+def _dense(X):
+    """Return rows of numbers, or their dense view, as an array."""
     dense = dense_view_of(X)
-    if dense is None and sparse.issparse(X):
-        if n_columns is None:
-            return none
-        dense = X.toarray()
-    try:
-        dense = np.asarray(X if dense is None else dense, dtype=np.float64)
-    except (TypeError, ValueError):  # texts, or rows that are dicts
-        dense = none
-    if n_columns is None:
-        is_narrow = dense.ndim == 2 and dense.shape[1] <= MAX_FEATURES
-        return dense if is_narrow else none
-    if dense.shape != (len(none), n_columns):
-        raise ValueError(
-            f"X has other columns of numbers than before: expected {n_columns}."
-        )
-    return dense
+    if dense is None:
+        dense = X.toarray() if sparse.issparse(X) else X
+    if isinstance(dense, np.ndarray | list):
+        return np.asarray(dense, dtype=np.float64)
+    return check_array(dense, dtype=np.float64, ensure_all_finite=False)
+
+
+def _numbers(frame, name, kind):
+    """Return a column of a table as numbers; NaN where there is none."""
+    if kind not in NUMERIC:
+        return np.full(frame.n_rows, np.nan)
+    column = as_kind(frame.column(name), kind, name)
+    return np.where(column.is_missing, np.nan, column.values)

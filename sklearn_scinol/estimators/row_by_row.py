@@ -531,7 +531,7 @@ def read_row(model, x):
     is_dict = isinstance(x, Mapping)
     if not is_dict and hasattr(x, "columns") and len(x) == 1:
         return OpaqueRow(x)  # a frame, whose names scikit-learn checks
-    given, reader = x if is_dict else _values_by_name(x), _reader_of(model)
+    given, reader = x if is_dict else _values_by_name(x), reader_of(model)
     kind, n = (getattr(reader, each, None) for each in ("_reads", "n_features_in_"))
     if given is None:
         return x
@@ -578,7 +578,7 @@ def _values_by_name(x):
     return x.to_dict()
 
 
-def _reader_of(model):
+def reader_of(model):
     """Return what reads the rows of a model: itself, or its estimator or first step."""
     while True:
         if hasattr(model, "steps"):

@@ -25,7 +25,7 @@ from ..blocks import Events, LateEvents
 from ..config import current_engine
 from ..tables.column_group import MISSING
 from ..tables.dense import MAX_TARGETS, names_of_targets
-from ..tables.frames import all_missing, is_dict_rows, library_of
+from ..tables.frames import is_dict_rows, library_of
 from ..tables.kinds import (
     as_kind,
     check_order,
@@ -253,11 +253,10 @@ class OnlineHistory(TableReader):
             self._find_columns(frame)
         elif not (is_dicts and hasattr(self, "feature_names_in_")):
             self._check_names(frame, is_dicts)  # dicts may lack columns, and have more
-        given, n = {*frame.names}, frame.n_rows
+        n = frame.n_rows
 
         def read(name, kind):
-            column = frame.column(name) if name in given else all_missing(n)
-            return as_kind(column, kind, name)
+            return as_kind(frame.column(name), kind, name)
 
         time_kind = self._find_kind_of_time(frame) if reset else self._clock.kind
         times, dates, time = np.full(n, np.nan), None, self._as_learned("time")

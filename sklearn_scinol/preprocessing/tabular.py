@@ -20,7 +20,7 @@ from ..estimators.row_by_row import SparseRow, row_of
 from ..tables.columns import COMBINED_KINDS
 from ..tables.dense import SMOOTH, DenseView, Targets
 from ..tables.encoding import Encoding
-from ..tables.frames import all_missing, is_dict_rows, open_frame
+from ..tables.frames import is_dict_rows, open_frame
 from ..tables.kinds import KINDS, as_kind, infer_kind
 from ..tables.row_encoder import row_encoder
 from ..transforms.bins import N_SAMPLES
@@ -173,9 +173,9 @@ class TableTransformer(TableReader):
             self.kinds_ = kinds
         else:
             self._check_names(frame, is_dict_rows(X))
-        columns, new_kinds, names = {}, {}, {*frame.names}
+        columns, new_kinds = {}, {}
         for name, kind in self.kinds_.items():
-            column = frame.column(name) if name in names else all_missing(frame.n_rows)
+            column = frame.column(name)
             if kind is None:
                 kind = infer_kind(column)
             if kind is not None:

@@ -71,7 +71,9 @@ class Frame:
         return list(self._columns)
 
     def column(self, name):
-        """Read the column of that name."""
+        """Read the column of that name; if there is none, all values are missing."""
+        if name not in self._columns:
+            return all_missing(self.n_rows)
         try:
             column = self._read(self._columns[name])
         except (TypeError, ValueError, OverflowError, NotImplementedError) as error:

@@ -5,12 +5,13 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import SGDRegressor
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from support.comparisons import assert_identical
 from support.conformal import (
     INTERVALS,
@@ -29,7 +30,12 @@ from sklearn_scinol.evaluation import progressive_validation
 from sklearn_scinol.learners.interval_ends import learn_ends, learn_rows
 from sklearn_scinol.mixtures.mixture_model import recorded_deviations
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineScaler
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineHistory,
+    OnlineScaler,
+    TableEncoder,
+)
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
@@ -402,3 +408,79 @@ def test_metrics_with_a_delay_are_of_the_intervals_that_are_learned(
     (lower, upper), y = served[is_known].T, y[is_known]
     assert_allclose(result.scores["coverage"], ((lower <= y) & (y <= upper)).mean())
     assert_allclose(result.scores["mean_width"], (upper - lower).mean())
+
+
+# Tables.
+
+
+def noisy_table(n):
+    """Rows whose noise grows with a number; columns of several kinds."""
+    rng = np.random.default_rng(0)
+    late = np.where(np.arange(n) < 30, np.nan, rng.normal(size=n))
+    columns = {"c": rng.choice(["a", "b"], n), "z": rng.integers(0, 50, n)}
+    frame = pd.DataFrame({**columns, "late": late, "is_low": columns["z"] < 9})
+    return frame, rng.normal(size=n) * (0.1 + frame["z"].to_numpy())
+
+
+FORMS = {
+    "reordered": lambda frame: frame[frame.columns[::-1]],
+    "dicts": lambda frame: frame.to_dict("records"),
+    "nullable": lambda frame: frame.convert_dtypes(),
+    "texts": lambda frame: frame.astype({"z": str}),
+    "polars": lambda frame: pytest.importorskip("polars").from_pandas(frame),
+    "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "steps", [[TableEncoder()], [OnlineHistory(["c"]), TableEncoder()]], ids=len
+)
+def test_intervals_of_tables_in_any_form(form, steps):
+    frame, y = noisy_table(160)
+    model = with_intervals(make_online_pipeline(*steps, ScInOLRegressor()))
+    model.partial_fit(frame[:100], y[:100])
+    given, frame, y, other = (
+        FORMS[form](frame[100:]),
+        frame[100:],
+        y[100:],
+        deepcopy(model),
+    )
+    assert_array_equal(model.predict_interval(given), model.predict_interval(frame))
+    learn = partial(other.partial_fit_predict, method="predict_interval")
+    intervals = learn(given, y)
+    assert_array_equal(intervals, intervals_of(model, frame, y))
+    assert_identical(learned(other), learned(model))
+    widths = np.diff(intervals)[:, 0]
+    assert np.corrcoef(widths, frame["z"])[0, 1] > 0.5
+
+
+def test_intervals_of_tables_do_not_depend_on_chunks():
+    frame, y = noisy_table(60)
+    model = with_intervals(make_online_pipeline(TableEncoder(), ScInOLRegressor()))
+    whole, rows = clone(model).partial_fit(frame, y), model.row_by_row()
+    for x, target in zip(frame.to_dict("records"), y, strict=True):
+        rows.learn_one(x, target)
+    assert_identical(learned(model), learned(whole))
+    lacking = {"c": "a", "is_low": False}
+    interval = rows.predict_interval_one(lacking)
+    of_frame = frame[:1].assign(c="a", is_low=False, late=None, z=pd.array([pd.NA]))
+    assert_array_equal(whole.predict_interval(of_frame), [interval])
+
+
+def test_transformers_of_other_packages_may_take_columns_in_any_order():
+    frame, y = noisy_table(60)
+    take = FunctionTransformer(lambda frame: frame[["z", "late"]].fillna(0.0))
+    model = with_intervals(make_online_pipeline(take, ScInOLRegressor()))
+    numbers = frame[["z", "late"]]
+    model.partial_fit(numbers, y)
+    more = numbers[["late", "z"]].assign(more=1.0)
+    assert_array_equal(model.predict_interval(more), model.predict_interval(numbers))
+
+
+def test_missing_numbers_of_nullable_types():
+    X = pd.DataFrame({"a": pd.array([1, None, 3, 4] * 5, dtype="Int64"), "b": 1.0})
+    model = with_intervals(make_online_pipeline(OnlineBinner(), ScInOLRegressor()))
+    model.partial_fit(X, np.arange(20.0))
+    plain = X.astype(float)
+    assert_array_equal(model.predict_interval(X), model.predict_interval(plain))
