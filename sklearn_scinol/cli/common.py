@@ -171,7 +171,8 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
     for name, kind in (kinds or {}).items():
         if kind in TYPES_OF_KINDS:  # numbers and texts look alike in text files
             is_text = kind in ("category", "text") and is_of_text
-            is_type = is_text or (kind == "number" and not is_json)
+            is_amount = kind == "number" and name == options.get("target")
+            is_type = is_text or (is_amount and not is_json)  # else the file's own
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
     names = options.pop("names", None)

@@ -39,10 +39,11 @@ from ..evaluation.scores import default_metrics
 from ..pipeline import make_online_pipeline
 from ..preprocessing import OnlineHistory, TableEncoder
 from ..streams.arrow import pa
-from ..streams.columns import MAX_WHOLE, as_array
+from ..streams.columns import as_array
 from ..streams.errors import one_line, quote
 from ..streams.files import find_files
 from ..streams.rows import Position
+from ..tables.frames import MAX_WHOLE
 from ..tables.kinds import KINDS
 from . import common, report, saving
 from .scores import RunningTable, score_test

@@ -19,8 +19,8 @@ import numpy as np
 
 from .._files import replacing
 from .._validation import last_step
-from ..streams.columns import MAX_WHOLE
 from ..streams.files import find_files
+from ..tables.frames import MAX_WHOLE
 from ..tables.inputs import MEASURES
 from . import common, report
 

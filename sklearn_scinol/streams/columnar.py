@@ -25,8 +25,6 @@ MAGIC = b"ARROW1"
 class ColumnarFormat(Tables):
     """Base of the readers of typed columns."""
 
-    is_text = False
-
     def __init__(self, files):
         self.files = files
         for file in files:

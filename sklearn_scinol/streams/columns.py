@@ -5,12 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..tables.frames import as_single_array, is_string_type
+from ..tables.frames import MAX_WHOLE, as_single_array, is_string_type
 from .arrow import pa, pc
 from .errors import ReadError, parse_errors, quote, with_article
-
-#: Maximum of the whole numbers that are exact as float64.
-MAX_WHOLE = 2**53
 
 
 class LateType(str):
@@ -37,7 +34,7 @@ class Roles(NamedTuple):
         named = {"target": target, "sample_weight": sample_weight}
         for parameter, name in named.items():
             if name is not None:
-                _check_are_columns([name], names, file, f"{parameter}={name!r}: ")
+                check_are_columns([name], names, file, f"{parameter}={name!r}: ")
         others = [name for name in named.values() if name is not None]
         if len(set(others)) < len(others):
             raise ValueError(f"The column {target!r} cannot be both target and weight.")
@@ -46,7 +43,7 @@ class Roles(NamedTuple):
         if columns is None:
             columns = [name for name in names if name not in others]
         columns = list(columns)
-        _check_are_columns(columns, names, file)
+        check_are_columns(columns, names, file)
         for role, name in ("target", target), ("weight", sample_weight):
             if name is not None and name in columns:
                 raise ValueError(f"columns= has the {role}, {name!r}.")
@@ -57,7 +54,7 @@ class Roles(NamedTuple):
         return cls(columns, target, sample_weight)
 
 
-def _check_are_columns(given, names, file, prefix=""):
+def check_are_columns(given, names, file, prefix=""):
     """Check that a file has columns of these names."""
     known = {*names}
     if missing := [name for name in given if name not in known]:
@@ -76,13 +73,16 @@ def _remedy_for_names(names):
     return f": pass delimiter={delimiters[0]!r}" if delimiters else ""
 
 
-def schema_to_read(kinds, roles, column_types, is_inferred, file):
-    """Return the schema to read, given types of all columns, if inferred from rows."""
-    _check_are_columns(column_types, [*kinds], file, "column_types: ")
+def schema_to_read(kinds, roles, column_types, large, file):
+    """Return the schema to read, given types of all columns.
+
+    If they were inferred from rows, `large` has the names of :func:`large_columns`,
+    else it is None.
+    """
     kinds = {name: kinds[name] for name in [*roles.features, *roles.others]}
-    if is_inferred:
+    if large is not None:
         for name, kind in kinds.items():
-            kinds[name] = _widened(kind, name == roles.target)
+            kinds[name] = _widened(kind, name == roles.target or name in large)
     for name, kind in column_types.items():
         if name in kinds:
             kinds[name] = as_type(kind)
@@ -91,7 +91,7 @@ def schema_to_read(kinds, roles, column_types, is_inferred, file):
     if roles.target is not None:
         kind = kinds[roles.target]
         values = _general(kind)
-        if not (is_string_type(values) or _is(values, *NUMBERS, "boolean")):
+        if not (is_string_type(values) or may_be_numbers(values)):
             raise ReadError(
                 f"The target {roles.target!r} of {file} is {kind}: it must be numbers, "
                 "booleans or strings.",
@@ -100,10 +100,21 @@ def schema_to_read(kinds, roles, column_types, is_inferred, file):
     return pa.schema(kinds)
 
 
-def _widened(kind, is_target):
+def large_columns(table):
+    """Return the names of columns of whole numbers that float64 would round."""
+    large = set()
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if _is(column.type, "integer") and column.null_count < len(column):
+            low, high = pc.min_max(column).as_py().values()
+            if max(-low, high) > MAX_WHOLE:
+                large.add(name)
+    return large
+
+
+def _widened(kind, keeps_integers):
     """Return a type that later rows are likely to fit, too."""
     types = pa.types
-    if types.is_null(kind) or (types.is_integer(kind) and not is_target):
+    if types.is_null(kind) or (types.is_integer(kind) and not keeps_integers):
         return pa.float64()
     if types.is_timestamp(kind):
         return pa.timestamp("us", kind.tz)
@@ -130,6 +141,11 @@ NUMBERS = "integer", "floating", "decimal"
 def _is(kind, *families):
     """Whether a type of pyarrow is of one of its families."""
     return any(getattr(pa.types, f"is_{family}")(kind) for family in families)
+
+
+def may_be_numbers(kind):
+    """Whether a type of pyarrow is for numbers, or booleans, which can be 0 and 1."""
+    return _is(kind, *NUMBERS, "boolean")
 
 
 def _general(kind):
@@ -192,7 +208,7 @@ def remedy_for(name, *kinds):
     """Return the option with which columns of these types can be read, or ""."""
     if any(_is(kind, "nested") for kind in kinds):
         return ""
-    are_numbers = all(_is(kind, *NUMBERS, "boolean") for kind in kinds)
+    are_numbers = all(map(may_be_numbers, kinds))
     other = "float64" if are_numbers else "string"
     return f"column_types={{{name!r}: {other!r}}}"
 

@@ -10,7 +10,7 @@ import numpy as np
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
 from .arrow import pa, pj
-from .columns import UnfitError, convert
+from .columns import UnfitError, convert, large_columns
 from .errors import ReadError, one_line, parse_errors, quote, with_article
 from .rows import Tables, parse_by_halves
 from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextFormat
@@ -54,6 +54,7 @@ class JSONLines(Tables, TextFormat):
                 if error is not None:
                     errors.append(error)
                     continue
+                self.large |= large_columns(rows)
                 for field in rows.schema:
                     if kinds.get(field.name) in (None, pa.null()):
                         kinds[field.name] = field.type
@@ -143,9 +144,10 @@ class JSONLines(Tables, TextFormat):
             return "has a number that is too large for float64", ""
         if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
             reason = f"has {found[2].strip()}, which is not {with_article(found[1])}"
-            target = self.roles.target  # the only one whose integers are kept
-            remedy = f"column_types={{{target!r}: 'float64'}}"
-            return reason, remedy if found[1] == "int64" else ""
+            whole = [each.name for each in self.schema if pa.types.is_int64(each.type)]
+            if found[1] != "int64" or len(whole) != 1:
+                return reason, ""
+            return reason, f"column_types={{{whole[0]!r}: 'float64'}}"
         words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
         return f"is not a JSON object: {words}", ""
 

@@ -11,7 +11,15 @@ from ..models.weights import MAX_WEIGHT, MIN_WEIGHT
 from ..tables.frames import as_single_array, is_string_type
 from ..tables.kinds import can_be
 from .arrow import pa, pc
-from .columns import LateType, Roles, as_array, as_type, schema_to_read
+from .columns import (
+    LateType,
+    Roles,
+    as_array,
+    as_type,
+    check_are_columns,
+    may_be_numbers,
+    schema_to_read,
+)
 from .errors import ReadError, parse_errors, quote
 from .files import folder_keys
 
@@ -130,8 +138,8 @@ class Chunk(NamedTuple):
 class Tables(ABC):
     """Base of the readers of tables."""
 
-    #: Whether values are text that has to be parsed.
-    is_text: bool
+    #: Names of columns of large whole numbers, if types are inferred from values.
+    large: set | None = None
 
     @abstractmethod
     def infer_schema(self):
@@ -156,19 +164,19 @@ class Tables(ABC):
         self.found = [*kinds, *self.keys.column_names]
         if missing_columns == "ignore":
             kinds = dict.fromkeys(columns or (), pa.null()) | kinds
-        for name, kind in late.items():
-            late_type, known = as_type(kind), kinds.get(name)
-            if known == pa.null():
-                kinds[name] = late_type
-            elif is_string_type(known) and pa.types.is_floating(late_type):
-                self.column_types[name] = late_type  # other texts make rows bad
-        in_file = {*kinds}
+        in_file, file = {*kinds}, self.files[0]
         for field in self.keys.schema:
             kinds.setdefault(field.name, field.type)
-        file = self.files[0]
         self.roles = Roles.choose([*kinds], columns, target, sample_weight, file)
+        check_are_columns(self.typed, [*kinds], file, "column_types: ")
+        for name, kind in late.items():
+            late_type = as_type(kind)
+            if kinds[name] == pa.null():
+                kinds[name] = late_type
+            elif pa.types.is_floating(late_type) and not may_be_numbers(kinds[name]):
+                self.column_types[name] = late_type  # other values make rows bad
         self.schema = schema_to_read(
-            kinds, self.roles, self.column_types, self.is_text, file
+            kinds, self.roles, self.column_types, self.large, file
         )
         self.kinds = {
             name: KINDS_OF_TYPES[kind]

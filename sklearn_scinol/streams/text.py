@@ -19,7 +19,7 @@ from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead, open_bytes
 from .arrow import csv, pa
-from .columns import describe_type
+from .columns import describe_type, large_columns
 from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
@@ -72,10 +72,9 @@ ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
 class TextFormat(ABC):
     """Reads text files of a format."""
 
-    is_text = True
-
     def __init__(self, files, *, encoding=None):
         self.files = files
+        self.large = set()
         self.encoding = "utf-8" if encoding is None else check_encoding(encoding)
 
     # Parts of a format.
@@ -239,6 +238,7 @@ class CSV(Tables, TextFormat):
                     table = self._read(names, options, block)
                 if table.num_rows:
                     break
+            self.large = large_columns(table)
             return dict(zip(table.column_names, table.schema.types, strict=True))
 
     def _without_bad_rows(self, names, block):

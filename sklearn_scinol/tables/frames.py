@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from numbers import Integral, Real
@@ -18,6 +19,9 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from .strings import Strings
+
+#: Whole numbers up to this one are exact as float64.
+MAX_WHOLE = 2**53
 
 # Types of labels that are given.
 NEVER_MISSING = frozenset([bool, int])
@@ -33,9 +37,13 @@ REMEDIES = {
 
 
 class Column(NamedTuple):
-    """The values of a column."""
+    """The values of a column.
 
-    values: np.ndarray | Strings  # float64, bool, datetime64[us] or timedelta64[us]
+    Numbers are float64; int64, uint64 or objects if some that are whole would be
+    rounded.
+    """
+
+    values: np.ndarray | Strings  # numbers, bool, datetime64[us] or timedelta64[us]
     is_missing: np.ndarray  # bool, (n,)
 
 
@@ -147,7 +155,7 @@ def _from_array(values):
     if kind == "b":
         return Column(values, np.zeros(len(values), bool))
     if kind in "iuf":
-        return _from_numbers(values)
+        return _from_numbers(values, None if kind == "f" else lambda: values)
     if kind == "M":
         values = values.astype("datetime64[us]")
         return Column(values, np.isnat(values))
@@ -158,9 +166,13 @@ def _from_array(values):
     raise TypeError(_not_supported(values.dtype))
 
 
-def _from_numbers(values):
+def _from_numbers(values, get_exact=None):
+    """Make a column of numbers, exact ones if float64 would round whole numbers."""
     values = values.astype(np.float64, copy=False)
-    return Column(values, np.isnan(values))
+    is_missing = np.isnan(values)
+    if get_exact and np.fmax.reduce(np.abs(values), initial=0.0) >= MAX_WHOLE:
+        values = get_exact()
+    return Column(values, is_missing)
 
 
 def _from_pandas(series):
@@ -192,7 +204,8 @@ def _from_polars(series):
     if find_spec("pyarrow"):
         return _from_arrow(series.to_arrow())
     if series.dtype.is_numeric() and not series.dtype.is_decimal():
-        return _from_numbers(series.cast(float).to_numpy())
+        get_exact = partial(np.array, series.fill_null(0).to_list(), object)
+        return _from_numbers(series.cast(float).to_numpy(), get_exact)
     column = _from_objects(series.to_list())
     is_category = str(series.dtype).startswith(("Categorical", "Enum"))
     return Categories(*column) if is_category else column
@@ -208,8 +221,12 @@ def _from_arrow(array):
     if array.null_count == len(array):
         return all_missing(len(array))
     if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-        array = array.cast(pa.float64(), safe=False)
-        return _from_numbers(array.to_numpy(zero_copy_only=False))
+        values = array.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+        if types.is_floating(kind):
+            return _from_numbers(values)
+        return _from_numbers(
+            values, lambda: array.fill_null(0).to_numpy(zero_copy_only=False)
+        )
     if types.is_duration(kind):
         return _from_array(array.to_numpy(zero_copy_only=False).astype("m8[us]"))
     is_missing = np.zeros(len(array), bool)
@@ -273,7 +290,8 @@ def _from_objects(values):
     if given and all(map(_is_bool, given)):
         return Column(np.array(filled(False), bool), is_missing)
     if given and all(map(_is_number, given)):
-        return _from_numbers(np.array(filled(np.nan), np.float64))
+        numbers = np.array(filled(np.nan), np.float64)
+        return _from_numbers(numbers, lambda: np.array(filled(0), object))
     if given and all(isinstance(value, time) for value in given):
         times = [as_timedelta(value) for value in filled(time())]
         return Column(np.array(times, "timedelta64[us]"), is_missing)
@@ -354,7 +372,9 @@ def as_text(value):
         return str(int(value))
     if _is_number(value):
         number = float(value)
-        return str(int(number)) if number.is_integer() else repr(number)
+        if not number.is_integer():
+            return repr(number)
+        return str(round(value) if isinstance(value, Decimal) else int(number))
     if isinstance(value, bool | np.bool_ | date | time | np.datetime64):
         return str(value)
     raise TypeError(_not_supported(type(value).__name__))
@@ -365,6 +385,8 @@ def as_texts(column):
     values = column.values
     if isinstance(values, Strings):
         return values
+    if values.dtype == object:
+        return Strings.encode(map(as_text, values))
     if values.dtype == np.float64:
         values = np.where(column.is_missing, 0.0, values)
     distinct, number = np.unique(values, return_inverse=True)

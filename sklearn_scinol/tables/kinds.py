@@ -38,7 +38,8 @@ def infer_kind(column):
     if isinstance(column, frames.Categories):
         return "category"
     if not isinstance(values, Strings):
-        return next(kind for kind in _READERS if _READERS[kind][1] == values.dtype)
+        of_dtype = (kind for kind in _READERS if _READERS[kind][1] == values.dtype)
+        return next(of_dtype, "number")
     given = np.flatnonzero(~column.is_missing)[:MAX_INSPECTED]
     texts = [values[i] for i in given]
     n_words = sum(len(text.split()) for text in texts)
@@ -78,6 +79,8 @@ def _converted(column, kind):
         read_once, gaps = cache(read), enumerate(column.is_missing)
         found = [None if is_gap else read_once(values[i]) for i, is_gap in gaps]
         return np.array(found, dtype)
+    if values.dtype.kind in "iuO":
+        values = values.astype(np.float64)
     if kind == "boolean" and values.dtype.kind == "f":
         wrong = values[~column.is_missing & (values != 0.0) & (values != 1.0)]
         if wrong.size:
@@ -184,10 +187,9 @@ def parse_text(value):
     """Return a value as a string."""
     if value is None or type(value) is str:
         return value or None
-    if type(value) is bool:
-        return frames.as_text(value)
-    number = parse_number(value)
-    return None if number is None else frames.as_text(number)
+    if type(value) is not bool and parse_number(value) is None:
+        return None
+    return frames.as_text(value)
 
 
 _READERS = {

@@ -536,3 +536,15 @@ def test_any_times_and_keys(times, first, data, n_hashed, size):
     assert found == whole
     numbers = [z for row in whole for name, z in row.items() if name not in "tkx"]
     assert np.isfinite([z for z in numbers if z is not None]).all()
+
+
+def test_large_whole_numbers_are_different_keys():
+    rows = [{"k": 2**60 + i % 3, "x": i} for i in range(9)]
+    for X in rows, pd.DataFrame(rows):
+        history = OnlineHistory(keys=["k"], target=False)
+        seen = pd.DataFrame(history.partial_fit_transform(X))
+        assert_allclose(np.expm1(seen["k_count"]), np.arange(9) // 3, atol=1e-12)
+        for row, expected in zip(rows, history.transform(rows), strict=True):
+            assert history._transform_row(row) == expected
+            text = {"k": str(row["k"])}
+            assert history.transform([row | text]) == [expected | text]

@@ -1057,3 +1057,20 @@ def test_threads_of_pyarrow_hold_nothing_of_python(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("builtins.open", None)
         assert whole(read_table(file)).num_rows == N_ROWS
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_large_whole_numbers_are_not_rounded(ending, tmp_path, monkeypatch):
+    """A column that has some among its first rows keeps its integers."""
+    ids = [2**53 + 1, None, *range(60)]
+    rows = pa.table({"id": ids, "few": [1] * len(ids), "y": ["a"] * len(ids)})
+    file = WRITERS[ending](tmp_path / f"rows{ending}", rows)
+    X = whole(read_table(file, target="y"))
+    assert X["id"].to_pylist() == ids
+    assert [str(X[name].type) for name in ("id", "few")] == ["int64", "double"]
+    set_block_bytes(monkeypatch, 300)
+    text = file.read_text().splitlines()
+    file.write_text("\n".join([*text[:-1], text[-1].replace("59", "1.5")]))
+    assert "column_types={'id': 'float64'}" in refusal(file, target="y")
+    X = whole(read_table(file, target="y", column_types={"id": "string"}))
+    assert [X["id"][i].as_py() for i in (0, -1)] == [str(2**53 + 1), "1.5"]

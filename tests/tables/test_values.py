@@ -4,6 +4,7 @@ import datetime as dt
 import math
 import pickle
 import re
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -315,3 +316,61 @@ def test_names_of_encoded_columns_are_unique(kinds):
         own = [name for name in kinds if kinds[name] not in ("category", "text")]
         assert {*own} <= {*names}
         assert not {*kinds} - {*own} & {*names}
+
+
+# Whole numbers that float64 rounds.
+
+BIG = [10**18 + i for i in range(4)] + [None, 7, -(2**53) - 1]
+
+
+def frames_of_large_numbers():
+    """Return frames with the same column of large whole numbers, by names."""
+    yield "dicts", [{"x": value} for value in BIG]
+    as_decimal = [value and Decimal(value) for value in BIG]
+    yield "decimals", [{"x": value} for value in as_decimal]
+    nullable = pandas.array(BIG, "Int64")
+    yield "pandas", pandas.DataFrame({"x": nullable})
+    yield "objects", pandas.DataFrame({"x": np.array(BIG, object)})
+    yield "categories", pandas.DataFrame({"x": nullable}).astype("category")
+    yield "polars", polars.DataFrame({"x": BIG})
+    yield "pyarrow", pa.table({"x": BIG})
+    yield "money", pa.table({"x": pa.array(as_decimal, pa.decimal128(38, 2))})
+
+
+@pytest.mark.parametrize("has_pyarrow", [True, False])
+def test_large_whole_numbers_stay_apart(has_pyarrow, monkeypatch):
+    texts = [str(value) for value in BIG if value is not None]
+    examples = dict(frames_of_large_numbers())
+    if not has_pyarrow:
+        monkeypatch.setattr(frames, "find_spec", lambda name: None)
+        examples = {name: examples[name] for name in ("pandas", "objects", "polars")}
+    as_floats = [{"x": value if value is None else float(value)} for value in BIG]
+    expected = TableEncoder(n_hashed=1).fit_transform(as_floats).toarray()
+    for name, frame in examples.items():
+        encoder = TableEncoder(kinds={"x": "category"}, n_hashed=1).fit(frame)
+        assert encoder.categories_ == {"x": texts}, name
+        if name != "categories":
+            X = TableEncoder(n_hashed=1).fit_transform(frame).toarray()
+            assert_array_equal(X, expected)
+    unsigned = np.array([[2**64 - 1], [2**64 - 2], [3]], np.uint64)
+    encoder = TableEncoder(kinds={"x0": "category"}, n_hashed=1).fit(unsigned)
+    assert encoder.categories_ == {"x0": [str(value) for value in unsigned.ravel()]}
+    with pytest.raises(ValueError, match="1e\\+18 is neither 0 nor 1"):
+        TableEncoder(kinds={"x": "boolean"}).fit([{"x": 10**18}])
+
+
+def test_large_whole_numbers_of_single_rows():
+    """They are the same category in a row, in a chunk, and as text."""
+    y = np.arange(120) % 4
+    numbers = [{"x": 10**18 + int(k)} for k in y]
+    texts = [{"x": str(row["x"])} for row in numbers]
+    model = make_online_pipeline(
+        TableEncoder(kinds={"x": "category"}), ScInOLClassifier()
+    )
+    model.partial_fit(numbers, y, classes=[*range(4)])
+    assert model.predict(numbers[:4]).tolist() == [0, 1, 2, 3]
+    expected = model.decision_function(texts[:4])
+    assert_array_equal(model.decision_function(numbers[:4]), expected)
+    rows = model.row_by_row()
+    for row, of_row in zip(numbers, expected, strict=False):
+        assert_array_equal(rows.decision_function_one(row), of_row)
