@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from .._docstrings import described_as
+from .._shards import columns_differ
 from .._typing import Labels, TableLike, Transformed, _fit_context
 from .._validation import check_has_values, names_error
 from ..config import current_engine
@@ -387,10 +388,15 @@ class TableTransformer(TableReader):
 
         encoding = self._encoding = self._encoding.with_kinds(found, 0)
         encoding.merge(engine, shards.map(encoding_of))
+        dense = [None for _ in sources]
         if self._dense is not None:
             self._dense = DenseView.merged(shards.map(lambda each: each._dense))
+            merged = encoding.groups, self._dense
+            dense = [each._dense.placement(*merged) for each in sources]
         if not self._as_learned("sparse_output"):
-            return [None for _ in sources]  # dense columns stay where they are
+            return dense
+        if any(dense):
+            raise columns_differ("Models of rows with a dense view")
         return [encoding.placement(engine, encoding_of(each)) for each in sources]
 
     def _check_alike(self, other):

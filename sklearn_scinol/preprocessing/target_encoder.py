@@ -124,6 +124,14 @@ class OnlineTargetEncoder(TableTransformer):
         D = super()._encode_stacked(*arguments)
         return D[:, :-1]  # the last column has the number of missing values
 
+    def _merge_state(self, engine, shards, sources):
+        placements = super()._merge_state(engine, shards, sources)
+        own = slice(-1)  # see `_encode_stacked`
+        return [
+            each and each.take(own).reversed().take(own).reversed()
+            for each in placements
+        ]
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True

@@ -1,5 +1,6 @@
 """The dense view of a table: numbers, parts of dates, and means of targets."""
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.multiclass import unique_labels
 
 from .._invariants import floats, is_number
 from .._state import Part
+from ..transforms.placement import Moves
 from ..transforms.target_means import TargetMeans
 from .column_group import keys_of_values
 from .columns import GROUPS
@@ -448,18 +450,50 @@ class DenseView(Part):
 
     @classmethod
     def merged(cls, shards):
-        """Merge views of several parts of the rows."""
+        """Merge views of several parts of the rows.
+
+        Labels are those of the start, then those that came to each later.
+        """
         merged = shards.start.fresh()
-        if any(each.labels != merged.labels for each in shards):
+        views = merged, *shards
+        shapes = {(each.labels is None, each.n_targets) for each in views}
+        if merged.labels is not None:
+            known = chain.from_iterable(each.labels or () for each in views)
+            merged.labels = [*dict.fromkeys(known)]
+        if len(shapes) > 1 or len(merged.labels or ()) > merged.n_targets:
             raise ValueError(
-                "Models can be merged that know the same classes: pass `classes`, or "
-                "let all begin as copies of one that has seen the first rows."
+                "Models can be merged that know the same classes, or together at most "
+                f"{MAX_TARGETS}: pass `classes`, or let all begin as copies of one "
+                "that has seen the first rows."
             )
-        merged.means = TargetMeans.merged(shards.map(lambda each: each.means))
+
+        def means_of(each):
+            return each.means.in_order(each._targets_of(merged))
+
+        merged.means = TargetMeans.merged(shards.map(means_of))
         merged.filled = shards.map(lambda each: each.filled).sum()
         begun = [name for each in shards for name in each.begun]
         merged.begun = [*dict.fromkeys(begun)]
         return merged
+
+    def _targets_of(self, merged):
+        """Return the number here of each target of a merged view."""
+        own, labels = self.labels or [], merged.labels or []
+        unused = iter(range(len(own), self.n_targets))
+        known = [own.index(x) if x in own else next(unused) for x in labels]
+        return np.array([*known, *unused], np.intp)
+
+    def placement(self, groups, merged):
+        """Return the :class:`Placement` of columns in a merged view; None if all stay.
+
+        A label that did not come here has a column that was not used.
+        """
+        moves, sources = Moves(self.n_columns), self._targets_of(merged)
+        _, keyed, texts = self.columns(groups)
+        of_words = [first + self.n_targets for first in texts]
+        for first in [*keyed, *texts, *of_words]:
+            moves.add_block(first, sources, np.argsort(sources))
+        return moves.placement()
 
     def invariants(self):
         """Yield what holds between two calls."""

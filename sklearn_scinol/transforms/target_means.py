@@ -10,6 +10,8 @@ as if there had been :math:`a` more rows with the mean of all. Each row is given
 means that were known before its own target.
 """
 
+from copy import copy
+
 import numpy as np
 
 from .._hashing import place
@@ -138,6 +140,15 @@ class TargetMeans(RecordsChanges):
                 self.total[:] = total
 
         return restore
+
+    def in_order(self, numbers):
+        """Return the means with their targets in the order of these numbers."""
+        if np.array_equal(numbers, np.arange(len(numbers))):
+            return self
+        means = copy(self)
+        means.sums = self.sums[:, numbers]
+        means.total = np.append(self.total[0], self.total[1:][numbers])
+        return means
 
     @classmethod
     def merged(cls, shards):

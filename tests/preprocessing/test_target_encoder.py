@@ -1,5 +1,7 @@
 """Running means of a target by category, against a plain loop."""
 
+from copy import deepcopy
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -146,3 +148,47 @@ def test_merged_pipelines_have_the_same_columns(encoder, learner):
     Z = merged[0].transform(X)
     assert_identical(merged.decision_function(X), expected.decision_function(Z))
     merged.partial_fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "encoder", [OnlineTargetEncoder(), TableEncoder(sparse_output=False)]
+)
+def test_merged_means_are_of_all_labels(encoder):
+    """Columns of labels that came in another order are moved."""
+    X = pd.DataFrame(categories(), columns=["city", "shop"])
+    learner, parts = ScInOLClassifier(new_classes="add"), [slice(0, 50), slice(50, N)]
+    y = np.resize(["a", "b"], 50), np.resize(["b", "b", "c"], N - 50)
+    models = [clone(make_online_pipeline(encoder, learner)) for _ in parts]
+    for model, rows, labels in zip(models, parts, y, strict=True):
+        model.partial_fit(X[rows], labels)
+    merged = merge(models)
+    assert merged[0]._dense.labels == ["a", "b", "c"]
+    whole = clone(encoder).fit(X, np.concatenate(y))
+    Z = whole.transform(X)
+    assert_allclose(merged[0].transform(X), Z, rtol=1e-12)
+    columns = np.arange(Z.shape[1])
+    for first in 0, 8:
+        columns[first : first + 3] = first + np.array([2, 0, 1])
+    rows = clone(encoder).partial_fit_transform(X[parts[1]], y[1])
+    moved = clone(learner).partial_fit(rows[:, columns], y[1])
+    expected = merge([models[0][-1], moved]).decision_function(Z)
+    assert_allclose(merged.decision_function(X), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_late_classes_of_some_merged_models():
+    X, y = pd.DataFrame(categories(), columns=["city", "shop"]), np.arange(N) % 2
+    start = make_online_pipeline(TableEncoder(), HedgeClassifier(new_classes="add"))
+    start.partial_fit(X[:30], y[:30])
+    models = [deepcopy(start) for _ in range(2)]
+    for model, n_classes in zip(models, [2, 3], strict=True):
+        model.partial_fit(X[30:], np.arange(30, N) % n_classes)
+    merged = merge(models, start=start)
+    assert merged[0]._dense.labels == [0, 1, 2]
+    assert merged.classes_.tolist() == [0, 1, 2]
+    assert np.isfinite(merged.decision_function(X)).all()
+    other = deepcopy(start).partial_fit(X[30:], 9 * y[30:])
+    with pytest.raises(ValueError, match="the columns before it differ"):
+        merge([models[1], other], start=start)
+    many = deepcopy(start).partial_fit(X[30:], np.arange(100, 70 + N) % 7 + 10)
+    with pytest.raises(ValueError, match="together at most 8"):
+        merge([models[1], many], start=start)
