@@ -636,7 +636,7 @@ def labels_of_groups(X, groups):
             raise ValueError(
                 f"groups returned an array of shape {labels.shape}, expected ({n},)."
             )
-        return [*map(_label, labels)]
+        return [*map(_label, _python_values(labels))]
     names = groups if isinstance(groups, list) else [groups]
     columns = [[*map(_label, _column(X, name))] for name in names]
     return columns[0] if len(columns) == 1 else [*zip(*columns, strict=True)]
@@ -650,15 +650,21 @@ def _column(X, name):
         column = _safe_indexing(X, name, axis=1)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"X has no column {name!r}, which groups names.") from error
-    column = column.toarray() if sparse.issparse(column) else np.asarray(column)
-    return column.ravel()
+    return _python_values(column.toarray() if sparse.issparse(column) else column)
+
+
+def _python_values(values):
+    """Return values of an array as a list of Python's types."""
+    values = np.asarray(values).ravel()
+    return values.astype(
+        "M8[us]" if values.dtype == "M8[ns]" else values.dtype
+    ).tolist()
 
 
 def _label(value):
     """Return a value as a label, alike from all libraries; None if it is missing."""
     if isinstance(value, np.generic):
-        is_fine = value.dtype == "M8[ns]"  # than dates of Python
-        value = (value.astype("M8[us]") if is_fine else value).item()
+        (value,) = _python_values(value)
     if is_missing_value(value):
         return None
     value = as_utc(value)
