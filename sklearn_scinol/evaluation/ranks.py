@@ -30,7 +30,6 @@ class Ranks:
     def __init__(self):
         self.n_dropped = 0
         self.cells, self.counts = [], []
-        self.n_keys = 0
 
     def copy(self):
         copied = copy(self)
@@ -46,7 +45,6 @@ class Ranks:
         else:
             self.cells.insert(place, cell)
             self.counts.insert(place, 1)
-        self.n_keys += 1
         while len(self.cells) > MAX_CELLS:
             self._drop_bit()
             place = bisect_left(self.cells, key >> self.n_dropped)

@@ -82,7 +82,7 @@ class HedgeRegressor(PredictsDeviations, MixtureEstimator, OnlineRegressor):
     >>> print(f"experts lose {losses.min():.1f} to {losses.max():.1f}")
     experts lose 47.2 to 66.8
     >>> print(f"mixture loses {model.cumulative_loss_ / len(y):.1f}")
-    mixture loses 47.3
+    mixture loses 47.2
     """
 
     def __init__(

@@ -167,8 +167,7 @@ class NewtonModel(LinearModel):
                 (other.target_mean - self.target_mean) * target_inverse,
                 self.target is not None and self.target.unit_free,
             )
-            with np.errstate(all="ignore"):
-                self.learner.change_units(s, change, engine.inverse)
+            self.learner.change_units(s, change, engine.inverse)
 
     # Merging.
 

@@ -180,6 +180,7 @@ def stale(page):
     ]
 
 
+@pytest.mark.cases(100)
 @pytest.mark.parametrize("page", [page for page in PAGES if named(prose(page))])
 def test_numbers_are_those_that_scripts_print(page):
     assert not stale(page)
