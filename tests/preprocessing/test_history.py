@@ -396,7 +396,7 @@ def test_shuffled_rows_are_told():
 def test_one_time_in_the_future_is_told():
     """It stops the clock for all rows that follow."""
     frame, y = events(600)
-    frame.loc[250, "when"] = future = frame["when"].max() + pd.Timedelta("9999d")
+    frame.loc[250, "when"] = future = frame["when"].max() + pd.Timedelta(9999, "D")
     history = OnlineHistory(time="when").fit(frame[:300], y[:300])
     with pytest.warns(UserWarning, match=f"before {future:%Y-%m-%dT%H}.*'when'"):
         history.partial_fit(frame[300:], y[300:])
