@@ -165,7 +165,7 @@ def test_searches_are_compiled_once(estimator, kernels, tmp_path):
         joblib.dump(model, tmp_path / "model")
         joblib.load(tmp_path / "model", mmap_mode="r").predict(X)
     names = [loop._function.__name__ for loop in kernels.values()]
-    assert "learn_neighbors" in names
+    assert "_learn_neighbors" in names
     assert {*map(len, signatures(kernels))} == {1}
 
 
