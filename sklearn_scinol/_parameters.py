@@ -1,7 +1,7 @@
 """Parameters that `set_params` changes after the first rows."""
 
 from collections import ChainMap
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
 
@@ -49,8 +49,10 @@ class FixedParameters:
         return object.__getattribute__(self, name)  # raises AttributeError
 
     def __setattr__(self, name: str, value: Any) -> None:
-        is_noted = name in self._fixed
-        with self._noting_changes([name]) if is_noted else nullcontext():
+        if name not in self._fixed:  # as most that are set while rows are learned
+            super().__setattr__(name, value)
+            return
+        with self._noting_changes([name]):
             super().__setattr__(name, value)
 
     @described_as(BaseEstimator.set_params)

@@ -656,9 +656,9 @@ def _column(X, name):
 def _python_values(values):
     """Return values of an array as a list of Python's types."""
     values = np.asarray(values).ravel()
-    return values.astype(
-        "M8[us]" if values.dtype == "M8[ns]" else values.dtype
-    ).tolist()
+    if values.dtype == "M8[ns]":  # which would become integers
+        values = values.astype("M8[us]")
+    return values.tolist()
 
 
 def _label(value):

@@ -168,7 +168,8 @@ class Levels(Part):
     @property
     def bound(self):
         """Bound on the deviation of the coverage so far, for each level."""
-        deviations = self._deviations()[min(1, self.n_groups - 1) :]
+        has_groups = self.n_groups > 1
+        deviations = self._deviations()[int(has_groups) :]
         return _quotients(deviations.sum(axis=0), self.total_weights[0])
 
     @property

@@ -461,7 +461,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def pool_coef_(self) -> NDArray[np.float64]:
-        """Weights of what the pools mix."""
+        """Weights of the mean, of experts, and of the mean of the targets, in pools."""
         return self._squeeze_outputs(self._pooling_model().pool_coefficients)
 
     def _pooling_model(self):

@@ -619,7 +619,7 @@ class MixtureModel(Model):
 
     @property
     def part_of_targets(self):
-        """What the mean of the targets adds to predictions: shape (n_outputs,)."""
+        """Part of predictions that comes from the mean of the targets: (n_outputs,)."""
         if self.mixing_scale.n_classes is not None or not self.levels:
             return np.zeros(self.n_outputs)
         means = [level.targets.moments[0, 0] for level in self.levels]

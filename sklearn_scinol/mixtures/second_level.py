@@ -248,8 +248,9 @@ class SecondLevel(Part):
         n_pools, is_regression = len(POOLS), self.mixing_scale.n_classes is None
         yield "there are all pools", len(self.pools) == n_pools
         yield "levels have weights", self.hedge.n_experts == 2 * n_pools
-        for each in self.errors, self.targets:
-            yield "only regression has errors", is_regression == (each is not None)
+        for name in "errors", "targets":
+            has_it = getattr(self, name) is not None
+            yield f"only regression has {name}", is_regression == has_it
         for pool in self.pools:
             yield "pools have all experts", pool.n_features == 1 + self.n_experts
 

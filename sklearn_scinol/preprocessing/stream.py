@@ -254,9 +254,8 @@ class StreamTransformer(
             what = "sparse rows"
             if library == "pandas" and not has_views:
                 what = f"{n_columns:,} columns without taking long"
-                remedies += (
-                    ", or a smaller n_hashed" if hasattr(self, "n_hashed") else ""
-                )
+                if hasattr(self, "n_hashed"):
+                    remedies += ", or a smaller n_hashed"
             elif library == "pandas":
                 what = "both the sparse and the dense rows of a table with y"
                 remedies += " or True for sparse ones"

@@ -126,7 +126,7 @@ class OnlineTargetEncoder(TableTransformer):
 
     def _merge_state(self, engine, shards, sources):
         placements = super()._merge_state(engine, shards, sources)
-        own = slice(-1)  # see `_encode_stacked`
+        own = slice(-1)  # see `_encode_stacked`: the last one is in neither model
         return [
             each and each.take(own).reversed().take(own).reversed()
             for each in placements

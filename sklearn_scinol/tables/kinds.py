@@ -206,11 +206,13 @@ def check_order(times, latest, name, unit=None):
     Dates are in a `unit` of microseconds, numbers have none.
     """
     times = times[~np.isnan(times)]
+    if len(times) < MIN_ROWS:
+        return
     until = np.fmax.accumulate(np.append(latest, times))
-    if len(times) >= MIN_ROWS and np.mean(times < until[1:]) > 0.5:
+    if np.mean(times < until[1:]) > 0.5:
         last = until[-1] if unit is None else np.datetime64(int(until[-1] * unit), "us")
         warnings.warn(
             f"Most rows are before {last}, the latest time so far in {name!r}, and "
-            "count as at that time: sort the rows by time, or correct it.",
+            "count as at that time: sort the rows by time, or correct that one.",
             stacklevel=2,
         )

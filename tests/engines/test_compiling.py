@@ -198,7 +198,7 @@ def test_a_process_compiles_once_ahead(ahead, monkeypatch):
         for _ in range(2):
             model.partial_fit(rows, y, classes=[0, 1])
             assert len(ahead) == n
-    # What is remembered is bounded.
+    # The number of remembered kinds is bounded.
     monkeypatch.setattr(rehearsal, "MAX_KEYS", 2)
     rehearsal._keys.clear()
     for n, wealth in enumerate([1.0, 2.0, 3.0, 4.0, 1.0]):

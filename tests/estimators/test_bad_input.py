@@ -556,7 +556,7 @@ def test_unknown_method(estimator, fitted, method, engine):
 
 
 def methods_of(estimator):
-    """What predicts rows."""
+    """Return the objects that predict rows."""
     of_classifiers = "decision_function", "predict_proba", "predict_log_proba"
     return ["predict", *(of_classifiers if is_classifier(estimator) else ())]
 

@@ -55,7 +55,7 @@ def assert_same_model(actual, expected, X):
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])
 @pytest.mark.parametrize("classifier", CLASSIFIERS)
 def test_partial_fit(classifier, container, weighted, engine):
-    """The same as with sample weights, whatever the chunks are; and failing calls."""
+    """Class weights act as sample weights, in any chunks and after failing calls."""
     X, y = rows()
     X, c = container(X), np.ones(len(y))
     if weighted:

@@ -92,7 +92,7 @@ def learn_once(learn, model, X, y):
     return refuse("y is not") if model.__sklearn_is_fitted__() else learn(X, y)
 
 
-#: What a method does, and what is said of that.
+#: Faults of a method, and the finding that each is reported as.
 SPOILED = {
     "mute": ("partial_fit", lambda *_: refuse(""), "exception: ValueError: "),
     "careless": (

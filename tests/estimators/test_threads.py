@@ -157,7 +157,7 @@ def answer(values):
 
 @contextmanager
 def threads_that_predict(asks, engine):
-    """Let a thread predict for each function; give the set of all answers."""
+    """Run each function in threads, and return the set of all predictions."""
     ends, answers = threading.Event(), set()
     begin = threading.Barrier(len(asks) + 1, timeout=SECONDS)
 

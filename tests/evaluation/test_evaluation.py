@@ -250,7 +250,7 @@ def test_classes_that_come_later(size, window):
         assert result.window_curves["neg_log_loss"][-1] == pytest.approx(latest)
 
 
-#: Of probabilities.
+#: Metrics of classifiers that predict probabilities.
 CLASSIFICATION = [
     "accuracy",
     "balanced_accuracy",
@@ -805,7 +805,7 @@ def mean_over_labels(metric, Y, P, **keywords):
     return np.mean([metric(*each, **keywords) for each in zip(Y.T, P.T, strict=True)])
 
 
-#: What each scorer stands for, of labels, predicted labels and probabilities.
+#: Functions of labels, predicted labels and probabilities, by names of scorers.
 EXPECTED = {
     "neg_log_loss": lambda Y, L, P, **c: -mean_over_labels(log_loss, Y, P, **c),
     "accuracy": lambda Y, L, P, **c: accuracy_score(Y, L, **c),

@@ -365,7 +365,7 @@ def test_table_views(script, run, tmp_path):
     assert float(losses[-1]) == pytest.approx(model.cumulative_loss_ / 100, abs=1e-4)
 
 
-# What scripts compare their times with learns the same.
+# Loops that scripts compare times with learn the same.
 
 
 def test_function_by_hand_is_the_learner(script):

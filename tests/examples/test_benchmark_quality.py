@@ -237,7 +237,7 @@ def throughput(script):
 @pytest.mark.parametrize(
     ("ratios", "worse"),
     [
-        # Those of the first learner, and of the second; the stored ones are 2 and 4.
+        # Times of the first learner, then of the second; the stored ones are 2 and 4.
         ([(2.29, 9), (1, 1)], None),
         ([(9, 4.59), (1, 9)], None),
         ([(2.31, 4.61), (2.31, 4.59), (1, 1)], None),
@@ -246,7 +246,7 @@ def throughput(script):
     ],
 )
 def test_guard_of_times(throughput, capsys, tmp_path, monkeypatch, ratios, worse):
-    """What seems slower is timed again, and listed if it is so once more."""
+    """Slower learners are timed again, and listed if they are slower once more."""
     table, left = tmp_path / "table.csv", iter(ratios)
     places = [f"{rows},{k}" for rows in ("few rows", "others") for k in ("one", "two")]
     lines = [f"{place},numpy,2,4" for place in places]

@@ -218,7 +218,7 @@ def test_runs(name, script, run, folder, tmp_path):
     assert bool([*places["out"].glob("*.png")]) == ("{out}" in options)
 
 
-# What is wrong is said in one sentence, with status 2.
+# Errors are one sentence, with status 2.
 
 #: Scripts that read all data sets of a folder, of which `--only` chooses.
 OF_FOLDERS = ["calibration", "drift", "experts", "hedge", "merging", "quality"]

@@ -42,6 +42,13 @@ def thirds(values, is_learned):
     ]
 
 
+def correct(corrections, ends, levels, error, step):
+    """Move corrections of ends by a step on the pinball losses of an error."""
+    for i, (end, level) in enumerate(zip(ends, levels, strict=True)):
+        if error != end:
+            corrections[i] += step * (float(error > end) - (1.0 - level))
+
+
 def interval_offsets(errors, weights, features, deviations, levels, groups=None):
     """Return lower and upper offsets before each row, and corrections after all.
 
@@ -100,12 +107,9 @@ def interval_offsets(errors, weights, features, deviations, levels, groups=None)
                 ends[k - 1 - j], ends[k + j] = low, high
             if weights[r] > 0.0:
                 heaviest[each] = max(heaviest.get(each, 0.0), weights[r])
-                factor = 0.2 if groups and each is None else 1.0
-                for i, p in enumerate(probabilities):
-                    if scaled[r] != ends[i]:
-                        step = float(scaled[r] > ends[i]) - (1.0 - p)
-                        step *= factor * weights[r] / heaviest[each]
-                        corrections[i] += STEP * step
+                step = STEP * (0.2 if groups and each is None else 1.0)
+                step *= weights[r] / heaviest[each]
+                correct(corrections, ends, probabilities, scaled[r], step)
         if has_errors[r]:
             lower.append([units[r] * end for end in reversed(ends[:k])])
             upper.append([units[r] * end for end in ends[k:]])

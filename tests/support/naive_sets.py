@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .naive_intervals import thirds
+from .naive_intervals import correct, thirds
 
 RATE = 0.01
 STEP = 0.3
@@ -56,11 +56,8 @@ def label_sets(probabilities, codes, weights, levels, groups=None):
                 thresholds[i] = max(thresholds[i], thresholds[i - 1])
             if weights[r] > 0.0:
                 heaviest[group] = max(heaviest.get(group, 0.0), weights[r])
-                factor = 0.2 if has_groups and group is None else 1.0
-                for i, level in enumerate(levels):
-                    if of_labels[r] != thresholds[i]:
-                        step = float(of_labels[r] > thresholds[i]) - (1.0 - level)
-                        step *= factor * weights[r] / heaviest[group]
-                        corrections[i] += STEP * step
+                step = STEP * (0.2 if has_groups and group is None else 1.0)
+                step *= weights[r] / heaviest[group]
+                correct(corrections, thresholds, levels, of_labels[r], step)
         sets.append([[s <= t for t in thresholds] for s in row])
     return sets, of_groups
