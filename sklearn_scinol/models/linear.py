@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
-from .._state import checkpoint, make_writable
+from .._state import checkpoint, checkpoints, make_writable
 from ..blocks import Block, CSRRows, State, TargetScale
 from ..config import current_engine
 from ..learners.bases.averaging import record_sum, sum_before
@@ -331,12 +331,13 @@ class LinearModel(TransformsRows, LinearState):
             smallest = self.weight_scale.unit or c[c > 0].min()
             if not max(c.max(), 1.0) <= MAX_SAFE_VALUE * min(smallest, 1.0):
                 return False
-            if self.weight_scale.count_of_one_prior(c) < len(c):
-                return False
-        return self.stays_finite(largest)
+        weights = chunk.weights(self.weight_scale, slice(None))
+        keeps_prior = weights.keeps_prior(self.weight_scale.numbers)
+        return keeps_prior and self.stays_finite(largest)
 
     def _checkpoint_new_features(self, X):
         """Return a function that forgets new features that were not learned."""
+        checkpoints.n_taken += 1
         self.ensure_layout(X)
         make_writable(self)
         units = self.features.units

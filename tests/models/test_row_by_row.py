@@ -93,7 +93,7 @@ NUMBERS = [("ours", ScInOLRegressor()), ("theirs", SGDRegressor(random_state=0))
 LOSSES = [
     ("hinge", ScInOLClassifier("hinge")),
     ("averages", AdaImplicitClassifier(average=5)),
-    ("weighs", ScInOLClassifier(class_weight={"a": 2.0})),
+    ("weighs", ScInOLClassifier(class_weight={0: 2.0})),
 ]
 MIXTURES = {
     "log odds": Kind(HedgeClassifier()),
@@ -345,6 +345,35 @@ def test_sparse_rows(kind, engine):
         rows.predict_one(row)
     assert_identical(vars(by_rows), vars(by_calls))
     by_rows._check_state()
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+def test_single_rows_between_chunks(engine):
+    """Sparse chunks change the arrays of the state, large weights those of a wealth."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.4)
+    y, (is_dense, is_single) = rng.integers(2, size=60), rng.integers(2, size=(2, 60))
+
+    def learn(model, i, c, rows=None):
+        x, chunk = X[i], X[i : i + 1]
+        if not is_dense[i]:
+            chunk = sparse.csr_array(chunk)
+            x = chunk.indices, chunk.data
+        if rows and is_single[i]:
+            rows.learn_one(x, y[i], c)
+        else:
+            model.partial_fit(chunk, y[i : i + 1], sample_weight=[c])
+
+    for c in np.ones(60), rng.choice([0.0, 1.0, 3.0, 20.0], 60):
+        model = ScInOLClassifier(center=False).partial_fit(X[:1], y[:1], classes=[0, 1])
+        states = [copy.deepcopy(model)]
+        for i in range(1, 60):
+            states.append(copy.deepcopy(states[-1]))
+            learn(states[-1], i, c[i])
+        rows = model.row_by_row()
+        for i in range(1, 60):  # no other model takes checkpoints now
+            learn(model, i, c[i], rows)
+            assert_identical(vars(model._model), vars(states[i]._model))
 
 
 @pytest.mark.parametrize("n_before", [1, 5])
