@@ -26,7 +26,6 @@ class OnePassMixin:
 
     # Parameters of other estimators, whose `fit` may learn rows several times.
     _lacking: dict[str, Any] = {
-        "max_iter": 1,
         "tol": None,
         "warm_start": False,
         "verbose": 0,
@@ -34,6 +33,8 @@ class OnePassMixin:
         "shuffle": False,
         "random_state": None,
     }
+
+    _max_epochs = 1
 
     _changeable = frozenset({"new_classes"})
 

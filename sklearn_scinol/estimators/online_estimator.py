@@ -218,7 +218,7 @@ class OnlineEstimator(
                 rollbacks.append(checkpoint(self._model, chunk.X))
             else:
                 self._start(chunk.X)
-                if self.max_iter > 1:
+                if self._max_epochs > 1:
                     self._look_ahead(chunk)
                 self._origins = Origins([token_hex(8)])
             self._compile_ahead(chunk.X)
@@ -241,7 +241,7 @@ class OnlineEstimator(
         """Learn epoch after epoch; return whether it stopped before `max_iter`."""
         random_state = check_random_state(self.random_state)
         training, held_out = self._hold_out(chunk, random_state)
-        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context = self._init_callback_context(max_subtasks=self._max_epochs)
         details = {"estimator": self, **data}
         self._run_callback(context.call_on_fit_task_begin, details)
         self.loss_curve_ = []
@@ -253,7 +253,7 @@ class OnlineEstimator(
         restore_best = None
         n_no_change = 0
         converged = stopped = False
-        while not (converged or stopped) and len(self.loss_curve_) < self.max_iter:
+        while not (converged or stopped) and len(self.loss_curve_) < self._max_epochs:
             epoch = context.subcontext(task_name="epoch")
             self._run_callback(epoch.call_on_fit_task_begin, details)
             order = training
@@ -261,7 +261,7 @@ class OnlineEstimator(
                 rows = len(chunk) if training is None else training
                 order = random_state.permutation(rows)
             is_first = not self.loss_curve_
-            if is_first and self.max_iter > 1:
+            if is_first and self._max_epochs > 1:
                 learned = self._learn_first(chunk, order, random_state)
             else:
                 learned = self._learn(chunk, order, not is_first, is_first)
@@ -306,7 +306,7 @@ class OnlineEstimator(
     def _hold_out(self, chunk, random_state):
         """Split into indices of training and held-out rows; None, None if no split."""
         is_auto = self.early_stopping == "auto"
-        has_a_choice = self.tol is not None and self.max_iter > 1
+        has_a_choice = self.tol is not None and self._max_epochs > 1
         if not self.early_stopping or (is_auto and not has_a_choice):
             return None, None
         c, fraction = chunk.sample_weight, self.validation_fraction
@@ -518,9 +518,14 @@ class OnlineEstimator(
             self.loss_curve_ = [*self.loss_curve_, loss][-self._max_curve :]
 
     @property
+    def _max_epochs(self):
+        """Maximum number of times that `fit` learns each row."""
+        return self.max_iter
+
+    @property
     def _max_curve(self):
         """Maximum number of entries of `loss_curve_`."""
-        return max(MAX_CURVE, self.max_iter)
+        return max(MAX_CURVE, self._max_epochs)
 
     # Rows whose labels come later.
 
