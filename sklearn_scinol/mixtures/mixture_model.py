@@ -126,9 +126,6 @@ class MixtureModel(Model):
     #: During a call: the losses of each expert before it, and the weights of its rows.
     _call = None
 
-    #: Whether the state has the layout for sparse rows.
-    _is_for_sparse: bool | None = None
-
     def __init__(self, estimators, loss, n_outputs, n_classes, *, pooling=False):
         super().__init__(loss, n_outputs)
         self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
@@ -401,11 +398,9 @@ class MixtureModel(Model):
 
     def ensure_layout(self, X):
         """Convert the state to the layout for rows of the type of `X`."""
-        if self._is_for_sparse != sparse.issparse(X):
-            self._is_for_sparse = sparse.issparse(X)
-            for expert in self.experts:
-                if (model := expert.block_model) is not None:
-                    model.ensure_layout(expert.view_of(X))
+        for expert in self.experts:
+            if (model := expert.block_model) is not None:
+                model.ensure_layout(expert.view_of(X))
 
     def groups(self):
         """Group experts that share a memory; others are alone.

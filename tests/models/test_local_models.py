@@ -19,6 +19,7 @@ from support.registry import (
 )
 
 from sklearn_scinol._state import checkpoint
+from sklearn_scinol.blocks import SIDE_BY_SIDE
 
 engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", ONE_PASS)
@@ -136,8 +137,9 @@ def test_memory_of_forests(estimator, engine):
     memory = bounded._model.memory
     assert memory.n_slots == 50
     if is_extra:
-        assert memory.recent.rows.nbytes == 70 * 8 * X.shape[1]
-        assert memory.gaps.nbytes == 70 * 4 * 3
+        n_slots = 2 * SIDE_BY_SIDE  # for 70 rows
+        assert memory.recent.rows.nbytes == n_slots * 8 * X.shape[1]
+        assert memory.gaps.nbytes == n_slots * 4 * 3
 
 
 @pytest.mark.parametrize("estimator", [e for e in ONE_PASS if is_regressor(e())])
