@@ -71,7 +71,11 @@ def attributes_of(part):
 
 
 def make_writable(part):
-    """Make all arrays of a state writable: joblib maps those of a file read-only."""
+    """Make all arrays of a state writable: joblib maps those of a file read-only.
+
+    They may be replaced from now on, as after a checkpoint.
+    """
+    checkpoints.n_taken += 1
     for each in parts_of(part):
         vars(each).update((n, _writable(value)) for n, value in attributes_of(each))
 

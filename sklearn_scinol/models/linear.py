@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from .._shards import Shards, columns_differ
-from .._state import checkpoint, checkpoints, make_writable
+from .._state import checkpoint, make_writable
 from ..blocks import Block, CSRRows, State, TargetScale
 from ..config import current_engine
 from ..learners.bases.averaging import record_sum, sum_before
@@ -337,9 +337,8 @@ class LinearModel(TransformsRows, LinearState):
 
     def _checkpoint_new_features(self, X):
         """Return a function that forgets new features that were not learned."""
-        checkpoints.n_taken += 1
-        self.ensure_layout(X)
         make_writable(self)
+        self.ensure_layout(X)
         units = self.features.units
         if units is None:
             return lambda: None
