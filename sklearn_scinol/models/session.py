@@ -11,6 +11,7 @@ from itertools import chain
 from operator import is_
 
 import numpy as np
+from scipy.linalg.blas import ddot
 
 from .._locks import locks_of
 from .._rollback import finish, roll_back, rollbacks_around
@@ -364,7 +365,7 @@ class Session:
         for view in rows.views:
             # False for NaN. Values are in range then, whatever the weights are.
             values = view.values
-            if not values.dot(values) <= MAX_SAFE_VALUE**2:
+            if values.size and not ddot(values, values) <= MAX_SAFE_VALUE**2:
                 return False
         if self._has_unseen and self._dense_rows.X[:, self._unseen].any():
             return False

@@ -300,6 +300,14 @@ def test_types_of_numbers(kind, engine):
     assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
 
 
+def test_values_whose_squares_overflow(engine):
+    X, y = stream(20, 3)
+    X[19, 1] = 1e200
+    model = ScInOLClassifier().partial_fit(X[:19], y[:19], classes=[0, 1])
+    model.row_by_row().learn_one(X[19], y[19])
+    assert model.n_samples_seen_ == 20
+
+
 SPARSE = {
     "ScInOL": ScInOLClassifier(),
     "scaled": AdaImplicitClassifier(scale=True),
