@@ -134,7 +134,8 @@ class ValidationMixin:
 
     def _validate_rows(self, X):
         """Validate rows to predict."""
-        check_is_fitted(self)
+        if not self.__sklearn_is_fitted__():  # the rest of the check takes longer
+            check_is_fitted(self)
         if self._has_validated_layout(X) and are_finite(
             X.data if sparse.issparse(X) else X
         ):

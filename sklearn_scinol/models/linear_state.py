@@ -212,7 +212,7 @@ class LinearState(OnlineModel):
         else:
             w, b = self._shared_weights(scale, s, t)
             features = (slice(None), slice(self.n_columns))
-            reach = self.learner.reach(s, features, t).min(axis=0) / scale
+            reach = np.minimum.reduce(self.learner.reach(s, features, t)) / scale
             if is_sparse:
                 beyond = np.abs(z) > reach[column]
                 row, column, z = row[beyond], column[beyond], z[beyond]
