@@ -43,7 +43,7 @@ MAX_ROWS, MAX_ENTRIES = 512, 2**15
 
 
 # Largest number of rows that a session predicts.
-MAX_PREDICTED = 32
+MAX_PREDICTED = 256
 
 # Number of sizes of chunks that a model has sessions for.
 MAX_SESSIONS = 8
