@@ -109,11 +109,15 @@ class FeatureTransform(Part):
         return float(self._weight_sum[1]) if self.decays else 0.0
 
     def ensure_layout(self, is_sparse):
-        """Convert the moments to the layout of engines for dense or sparse rows."""
-        if is_sparse:
-            self.moments = np.require(self.moments, requirements="F")
-        elif self.moments.flags.f_contiguous:  # perhaps by sparse rows
-            self.moments = np.require(self._moments_of_all(), requirements="C")
+        """Convert the moments to the layout of engines for dense or sparse rows.
+
+        Those of a single feature have both; sessions see by the copy that zeros wait.
+        """
+        if not is_sparse:
+            if self.moments.flags.f_contiguous:  # perhaps by sparse rows
+                self.moments = np.require(self._moments_of_all(), requirements="C")
+        elif self.scale and self.moments.flags.c_contiguous:
+            self.moments = self.moments.copy(order="F")
 
     @property
     def has_waiting_zeros(self):

@@ -355,14 +355,13 @@ def test_sparse_rows(kind, engine):
     by_rows._check_state()
 
 
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_single_rows_between_chunks(engine):
     """Sparse chunks change the arrays of the state, large weights those of a wealth."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.4)
     y, (is_dense, is_single) = rng.integers(2, size=60), rng.integers(2, size=(2, 60))
 
-    def learn(model, i, c, rows=None):
+    def learn(model, X, i, c, rows=None):
         x, chunk = X[i], X[i : i + 1]
         if not is_dense[i]:
             chunk = sparse.csr_array(chunk)
@@ -372,19 +371,23 @@ def test_single_rows_between_chunks(engine):
         else:
             model.partial_fit(chunk, y[i : i + 1], sample_weight=[c])
 
-    for c in np.ones(60), rng.choice([0.0, 1.0, 3.0, 20.0], 60):
-        model = ScInOLClassifier(center=False).partial_fit(X[:1], y[:1], classes=[0, 1])
+    def check(model, X, c):
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
         states = [copy.deepcopy(model)]
         for i in range(1, 60):
             states.append(copy.deepcopy(states[-1]))
-            learn(states[-1], i, c[i])
+            learn(states[-1], X, i, c[i])
         rows = model.row_by_row()
         late = rows.with_late_labels()
         for i in range(1, 60):  # no other model takes checkpoints now
             if i % 4 == 0:
-                late.predict_one((np.arange(9), X[i]), i)
-            learn(model, i, c[i], rows)
+                late.predict_one((np.arange(X.shape[1]), X[i]), i)
+            learn(model, X, i, c[i], rows)
             assert_identical(vars(model._model), vars(states[i]._model))
+
+    check(ScInOLClassifier(center=False), X, np.ones(60))
+    check(ScInOLClassifier(center=False), X, rng.choice([0.0, 1.0, 3.0, 20.0], 60))
+    check(AdaImplicitClassifier(center=False, scale=True), X[:, :1], np.ones(60))
 
 
 @pytest.mark.parametrize("n_before", [1, 5])
