@@ -9,7 +9,7 @@ If a bad row or an interruption ends it early, --model is saved with the place i
 files, and a message names the command that goes on from there, with the same result to
 the last bit as without a stop. After a crash or a kill, --resume goes on from the
 latest save of --save-every. A model that came to the end of its files has no such
-place: --resume then learns all rows of the given files.
+place: --resume then learns all rows of the given files, unless they are the same.
 
 Standard input (-) is learned while it comes, a chunk when --chunk-rows have come, or
 when no more come for about a second. The first chunk decides the task and the kinds of
@@ -122,8 +122,8 @@ def add_arguments(parser):
     group.add_argument(
         "--from-start",
         action="store_true",
-        help="with --resume: learn all rows of the files, also if the model was saved "
-        "within them",
+        help="with --resume: learn all rows of the files, also if some or all "
+        "of them are learned",
     )
     common.add_reading(parser)
 
@@ -362,7 +362,7 @@ def _learn(arguments, learning, table):
     # The place in the files up to which rows were learned: None if it is not known.
     place = SimpleNamespace(position=progress["position"])
     found = find_files(arguments.paths)
-    files = [*map(os.fspath, found)]
+    files, identity = [*map(os.fspath, found)], saving.identity_of(found)
     facts = learning.facts | {"files": files, "sizes": [*map(saving.size_of, found)]}
     record = report.Report("learned")
     if place.position is not None:
@@ -374,7 +374,7 @@ def _learn(arguments, learning, table):
     def describe():
         """Return what is saved with the model, as plain data."""
         if place.position is None:
-            return {"position": None, "names": facts["names"]}
+            return {"position": None, "names": facts["names"], "learned": identity}
         return facts | {
             "position": place.position,
             "n_bad_rows": stream.n_bad_rows,
@@ -386,6 +386,10 @@ def _learn(arguments, learning, table):
     saver = saving.Saver(
         arguments.model, arguments.save_every, learning.model, describe
     )
+    if identity is not None and progress.get("learned") == identity:
+        common.print_line("These files are learned: --from-start learns them again.")
+        saver.finish()
+        return {}
     if arguments.resume == arguments.model:
         saver.position = place.position
     is_complete = False

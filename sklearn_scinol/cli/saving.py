@@ -2,7 +2,7 @@
 
 One file has the model and its progress: the position between two rows of the files, the
 rows that wait for their labels, the running scores and the monitor. A file whose stream
-has ended has no position.
+has ended has no position, but what tells whether the files are others now.
 """
 
 import os
@@ -131,8 +131,11 @@ class Saver:
 def load_progress(arguments, roles):
     """Return the model to go on with, and its progress, whose position may be None."""
     model, progress = load_with_progress(arguments.resume)
-    if arguments.from_start or progress is None or progress["position"] is None:
-        return model, (progress or {}) | {"position": None}  # but for its names
+    if arguments.from_start or progress is None:
+        names = (progress or {}).get("names")
+        return model, {"position": None, "names": names}
+    if progress["position"] is None:
+        return model, progress
     remedy = "to go on, or --from-start to learn all rows of the given files"
     with valid(arguments.resume):
         position, files = _check(progress)
@@ -163,6 +166,14 @@ def load_progress(arguments, roles):
 def size_of(file):
     """Return the size of a file, 0 of a pipe."""
     return 0 if isinstance(file, Pipe) else os.stat(file).st_size
+
+
+def identity_of(files):
+    """Return what changes when files are written, or None if there is a pipe."""
+    if any(isinstance(file, Pipe) for file in files):
+        return None
+    found = [(os.fspath(file), os.stat(file)) for file in files]
+    return [[name, of_file.st_size, of_file.st_mtime_ns] for name, of_file in found]
 
 
 def _check(progress):

@@ -387,7 +387,7 @@ def test_late_labels(works, given):
     assert f"{-result.scores['neg_log_loss']:.6g}" in out
     assert load("m.skops").n_samples_seen_ == model.n_samples_seen_ == n_rows
     assert "known" not in load("m.skops")[0].kinds_ or "known" in kinds
-    more = f"--resume m.skops --target y {options} --test-file times.csv"
+    more = f"--from-start --resume m.skops --target y {options} --test-file times.csv"
     assert "average" in works(f"learn times.csv {more}")
 
 

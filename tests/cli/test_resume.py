@@ -324,7 +324,12 @@ def test_from_start(works, stopped):
     write_csv("a.csv", table(0, 100))
     assert "Going on" not in works(stopped, "--from-start")
     assert load("m.skops").n_samples_seen_ == 100 + N_ROWS
-    # It has come to the end of all files: others are learned as a whole.
+    # It has come to the end of all files: others are learned as a whole. The same ones
+    # are not learned twice, if a kill came between the last save and the end.
+    out = works(stopped, "--model n.skops")
+    assert out == "These files are learned: --from-start learns them again.\n"
+    assert_identical(vars(load("n.skops")[-1]), vars(load("m.skops")[-1]))
+    write_csv("a.csv", table(0, 100))
     works(stopped)
     assert load("m.skops").n_samples_seen_ == 100 + 2 * N_ROWS
 
