@@ -92,7 +92,7 @@ class FixedParameters:
             vars(self).pop("_learned_with", None)
             if changed:
                 self._learned_with = {name: before[name] for name in changed} | before
-            checkpoints.n_taken += 1  # sessions look whether they may go on
+            checkpoints.add()  # sessions look whether they may go on
 
     def _settle_parameters(self, begins):
         """Take the parameters as they are, or raise ValueError if some have changed."""

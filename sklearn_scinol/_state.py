@@ -1,6 +1,7 @@
 """State that learning changes, and how what it was before is restored."""
 
 from functools import partial
+from itertools import count
 from operator import is_
 from weakref import ref
 
@@ -15,7 +16,12 @@ NUMBERS = frozenset([float, int, bool, str, type(None)])
 class checkpoints:
     """Number of checkpoints of any part so far: before each change of attributes."""
 
-    n_taken = 0
+    n_taken, _numbers = 0, count(1)
+
+    @classmethod
+    def add(cls):
+        """Count one, with a number that no thread has had."""
+        cls.n_taken = next(cls._numbers)
 
 
 def number_at(place):
@@ -75,7 +81,7 @@ def make_writable(part):
 
     They may be replaced from now on, as after a checkpoint.
     """
-    checkpoints.n_taken += 1
+    checkpoints.add()
     for each in parts_of(part):
         vars(each).update((n, _writable(value)) for n, value in attributes_of(each))
 
@@ -88,7 +94,7 @@ def checkpoint(part, X=None, features=None):
     It may be called more than once, and restores arrays in place. All are writable
     from now on.
     """
-    checkpoints.n_taken += 1
+    checkpoints.add()
     saved, arrays, lists, undo = [], [], [], []
     for each, seen, changed, found in _within(part, X, features):
         kind, attributes = type(each), vars(each)

@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from support import sums
 from support.comparisons import assert_identical
 from support.copies import COPIES
 from support.kinds import CLASSES, KINDS, Kind
@@ -22,7 +23,6 @@ from support.registry import (
     thoroughly,
 )
 from support.rows import assert_learns_alike
-from support.sums import linear
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -33,8 +33,10 @@ from sklearn_scinol import (
     ScInOLRegressor,
     config_context,
 )
+from sklearn_scinol._locks import Locks, locks_of
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.mixture_model import MixtureModel
+from sklearn_scinol.models import linear
 from sklearn_scinol.models.session import Session
 
 
@@ -54,7 +56,7 @@ def fast_rows(monkeypatch):
 def stream(n, d=6, n_outputs=1, classifies=True, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d)) * 10.0 ** np.arange(-2, d - 2)
-    decision = linear(X / X.std(axis=0), rng.normal(size=(d, n_outputs)))
+    decision = sums.linear(X / X.std(axis=0), rng.normal(size=(d, n_outputs)))
     decision += rng.normal(size=decision.shape)
     if not classifies:
         return X, decision if n_outputs > 1 else decision[:, 0]
@@ -388,6 +390,27 @@ def test_single_rows_between_chunks(engine):
     check(ScInOLClassifier(center=False), X, np.ones(60))
     check(ScInOLClassifier(center=False), X, rng.choice([0.0, 1.0, 3.0, 20.0], 60))
     check(AdaImplicitClassifier(center=False, scale=True), X[:, :1], np.ones(60))
+
+
+def test_single_rows_after_predictions_within_a_chunk(engine, monkeypatch):
+    """A block after the first raises the unit of a wealth, which replaces arrays."""
+    X, y = stream(30, 3)
+    c = np.repeat([1.0, 30.0, 1.0], [20, 9, 1])
+    model = ScInOLClassifier().partial_fit(X[:9], y[:9], classes=[0, 1])
+    expected, rows = copy.deepcopy(model), model.row_by_row()
+
+    def predict(locks):
+        with locks.open_to_readers():
+            rows.predict_one(X[0])
+
+    monkeypatch.setattr(Locks, "give_way", predict)
+    monkeypatch.setattr(linear, "MANY_ROWS", 512)  # which take checkpoints
+    for each in expected, model:
+        locks_of(each).is_wanted = each is model
+        each.partial_fit(X[9:29], y[9:29], sample_weight=c[9:29])
+    rows.learn_one(X[29], y[29], c[29])
+    expected.partial_fit(X[29:], y[29:], sample_weight=c[29:])
+    assert_identical(vars(model._model), vars(expected._model))
 
 
 @pytest.mark.parametrize("n_before", [1, 5])
