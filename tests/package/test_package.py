@@ -95,7 +95,7 @@ def test_formulas_are_those_of_numpy(layer):
 #: The rooms of the package, folders and modules: each imports rooms before it only.
 ROOMS = [
     *("_version", "_files", "_hyperparameters", "_portable", "_hashing"),
-    *("_invariants", "_locks", "_rollback", "_state", "_shards", "_typing"),
+    *("_invariants", "_state", "_locks", "_rollback", "_shards", "_typing"),
     *("_optional", "_plotting", "_curves", "blocks", "losses", "_docstrings"),
     *("_parameters", "learners", "mixing", "transforms", "engines", "config", "views"),
     *("models", "tables", "_validation", "inspection", "estimators", "streams"),
