@@ -33,10 +33,8 @@ from sklearn_scinol import (
     ScInOLRegressor,
     config_context,
 )
-from sklearn_scinol._locks import Locks, locks_of
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.mixture_model import MixtureModel
-from sklearn_scinol.models import linear
 from sklearn_scinol.models.session import Session
 
 
@@ -355,62 +353,6 @@ def test_sparse_rows(kind, engine):
         rows.predict_one(row)
     assert_identical(vars(by_rows), vars(by_calls))
     by_rows._check_state()
-
-
-def test_single_rows_between_chunks(engine):
-    """Sparse chunks change the arrays of the state, large weights those of a wealth."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 9)) * (rng.random((60, 9)) < 0.4)
-    y, (is_dense, is_single) = rng.integers(2, size=60), rng.integers(2, size=(2, 60))
-
-    def learn(model, X, i, c, rows=None):
-        x, chunk = X[i], X[i : i + 1]
-        if not is_dense[i]:
-            chunk = sparse.csr_array(chunk)
-            x = chunk.indices, chunk.data
-        if rows and is_single[i]:
-            rows.learn_one(x, y[i], c)
-        else:
-            model.partial_fit(chunk, y[i : i + 1], sample_weight=[c])
-
-    def check(model, X, c):
-        model.partial_fit(X[:1], y[:1], classes=[0, 1])
-        states = [copy.deepcopy(model)]
-        for i in range(1, 60):
-            states.append(copy.deepcopy(states[-1]))
-            learn(states[-1], X, i, c[i])
-        rows = model.row_by_row()
-        late = rows.with_late_labels()
-        for i in range(1, 60):  # no other model takes checkpoints now
-            if i % 4 == 0:
-                late.predict_one((np.arange(X.shape[1]), X[i]), i)
-            learn(model, X, i, c[i], rows)
-            assert_identical(vars(model._model), vars(states[i]._model))
-
-    check(ScInOLClassifier(center=False), X, np.ones(60))
-    check(ScInOLClassifier(center=False), X, rng.choice([0.0, 1.0, 3.0, 20.0], 60))
-    check(AdaImplicitClassifier(center=False, scale=True), X[:, :1], np.ones(60))
-
-
-def test_single_rows_after_predictions_within_a_chunk(engine, monkeypatch):
-    """A block after the first raises the unit of a wealth, which replaces arrays."""
-    X, y = stream(30, 3)
-    c = np.repeat([1.0, 30.0, 1.0], [20, 9, 1])
-    model = ScInOLClassifier().partial_fit(X[:9], y[:9], classes=[0, 1])
-    expected, rows = copy.deepcopy(model), model.row_by_row()
-
-    def predict(locks):
-        with locks.open_to_readers():
-            rows.predict_one(X[0])
-
-    monkeypatch.setattr(Locks, "give_way", predict)
-    monkeypatch.setattr(linear, "MANY_ROWS", 512)  # which take checkpoints
-    for each in expected, model:
-        locks_of(each).is_wanted = each is model
-        each.partial_fit(X[9:29], y[9:29], sample_weight=c[9:29])
-    rows.learn_one(X[29], y[29], c[29])
-    expected.partial_fit(X[29:], y[29:], sample_weight=c[29:])
-    assert_identical(vars(model._model), vars(expected._model))
 
 
 @pytest.mark.parametrize("n_before", [1, 5])

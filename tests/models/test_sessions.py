@@ -8,23 +8,38 @@ from itertools import count, pairwise
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.comparisons import assert_identical
 from support.kinds import KINDS
-from support.registry import ENGINES
+from support.registry import ENGINES, THOROUGH
 
 from sklearn_scinol import (
+    AdaImplicitClassifier,
+    AdaImplicitRegressor,
     HedgeClassifier,
     HedgeRegressor,
     MondrianForestClassifier,
     ScInOLClassifier,
+    ScInOLRegressor,
     config_context,
 )
+from sklearn_scinol._locks import Locks, locks_of
 from sklearn_scinol.models import session as sessions
 from sklearn_scinol.models.session import Session
 
 #: Sizes of chunks in turn: those that come again, and single rows.
 SIZES = [12, 7, 7, 7, 1, 1, 7, 40, 40, 3, 40, 7, 1, 7, 1]
+
+
+CALLS = "learn", "learn_one", "keep", "learn_kept", "predict", "predict_one"
+
+#: Estimators whose arrays are replaced for rows of another form, or for large weights.
+IN_ANY_ORDER = [
+    ScInOLClassifier(center=False),
+    AdaImplicitClassifier(center=False, scale=True),
+    HedgeRegressor([("a", ScInOLRegressor()), ("b", AdaImplicitRegressor())]),
+]
 
 
 @pytest.fixture
@@ -105,6 +120,61 @@ def test_every_kind_of_model(name, weighted, engine, learned, monkeypatch):
     assert_identical(vars(by_sessions), vars(directly))
     if getattr(kind.estimator, "clip_ratio", None) is None:
         assert n_learned > 0
+
+
+def call_in_any_order(model, seed, monkeypatch):
+    """Learn and predict chunks and single rows, dense and sparse; return the model."""
+    rng = np.random.default_rng(seed)
+    d = rng.choice([1, 5])
+    X = rng.normal(size=(80, d)) * (rng.random((80, d)) < 0.5)
+    y = rng.integers(2, size=80)
+    c = rng.choice([0.0, 0.5, 1.0, 3.0, 20.0], 80) if seed % 2 else np.ones(80)
+    classes = {"classes": [0, 1]} if is_classifier(model) else {}
+    model.partial_fit(X[:3], y[:3], **classes)
+    rows = model.row_by_row()
+    late, waiting = rows.with_late_labels(), []
+
+    def predict(locks):  # as another thread, between two blocks of a chunk
+        with locks.open_to_readers():
+            rows.predict_one(X[0])
+
+    monkeypatch.setattr(Locks, "give_way", predict)
+    i = 3
+    while i < 70:
+        what, n, is_sparse = rng.choice(CALLS), rng.choice([1, 1, 5]), rng.integers(2)
+        n = n if what == "learn" else 1
+        chunk, x, label, weight = X[i : i + n], X[i], y[i], c[i]
+        if is_sparse:
+            chunk = sparse.csr_array(chunk)
+            x = np.flatnonzero(x), x[np.flatnonzero(x)]
+        if what == "learn":
+            locks_of(model).is_wanted = True
+            model.partial_fit(chunk, y[i : i + n], sample_weight=c[i : i + n])
+        elif what == "learn_one":
+            rows.learn_one(x, label, weight)
+        elif what == "keep":
+            late.predict_one(x, i)
+            waiting.append((i, label, weight))
+        elif what == "learn_kept" and waiting:
+            late.learn_one(*waiting.pop(0))
+        elif what == "predict":
+            model.predict(chunk)
+        elif what == "predict_one":
+            rows.predict_one(x)
+        i += n * (what in ("learn", "learn_one", "keep"))
+    return model
+
+
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+@pytest.mark.parametrize("estimator", IN_ANY_ORDER)
+def test_calls_in_any_order(as_users_run, estimator, engine, monkeypatch):
+    """What changes arrays between two calls of a session, or within one, is seen."""
+    for seed in range(40 if THOROUGH else 10):
+        by_sessions = call_in_any_order(clone(estimator), seed, monkeypatch)
+        with monkeypatch.context() as patch:
+            patch.setattr(Session, "prepare", lambda *_, **__: None)
+            expected = call_in_any_order(clone(estimator), seed, monkeypatch)
+        assert_identical(vars(by_sessions), vars(expected))
 
 
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
