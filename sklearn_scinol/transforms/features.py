@@ -172,6 +172,8 @@ class FeatureTransform(Part):
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can transform any row of ordinary values."""
+        if is_sparse and self.scale and self.n_features == 1:
+            return False  # calls for dense rows have the same arrays
         if not is_sparse and self.has_waiting_zeros:
             return False
         return self.limits is None and (self.units is None or self.units.are_one)
