@@ -522,22 +522,21 @@ def _new_model(arguments, known):
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
     options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
-    options_of_encoder = {**options}
+    for name in "missing_columns", "new_columns":
+        if value := getattr(arguments, name):
+            options[name] = value
     kinds = dict(arguments.kinds or ())
     if arguments.keys:  # their history has no columns that are dropped
         dropped = {name for name, kind in kinds.items() if kind == "drop"}
         dropped.add(getattr(arguments, "label_time", None))
         known["columns"] = [name for name in X.column_names if name not in dropped]
         kinds = {name: kind for name, kind in kinds.items() if kind != "drop"}
-    for name in "missing_columns", "new_columns":
-        if value := getattr(arguments, name):
-            options_of_encoder[name] = value
     encoder = TableEncoder(
         kinds=kinds or None,
         interactions=arguments.interactions,
         # Newton steps learn a covariance of any two columns: there must be few.
         sparse_output=False if family == "OnlineNewton" else "auto",
-        **options_of_encoder,
+        **options,
     )
     steps = [encoder, estimator]
     if arguments.keys:

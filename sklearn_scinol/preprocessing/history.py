@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from importlib import import_module
 from math import isfinite, nan
 from numbers import Integral
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -195,6 +195,7 @@ class OnlineHistory(TableReader):
     _changed = "_clock", "_histories"
 
     _parameter_constraints: dict = {
+        **TableReader._parameter_constraints,
         "keys": [list, tuple, None],
         "time": [str, Integral, None],
         "values": [list, tuple, None],
@@ -210,12 +211,16 @@ class OnlineHistory(TableReader):
         values: Sequence[str | int] | None = None,
         target: bool = True,
         n_hashed: int = 2**18,
+        missing_columns: Literal["error", "ignore"] = "error",
+        new_columns: Literal["error", "ignore"] = "error",
     ) -> None:
         self.keys = keys
         self.time = time
         self.values = values
         self.target = target
         self.n_hashed = n_hashed
+        self.missing_columns = missing_columns
+        self.new_columns = new_columns
 
     @described_as(TableReader.get_feature_names_out)
     def get_feature_names_out(
@@ -270,6 +275,10 @@ class OnlineHistory(TableReader):
         for j, name in enumerate(self.values_):
             values[:, j] = read(name, "number").values
         return HistoryRows(X, n, time_kind, times, dates, keys, values)
+
+    def _ignores(self, name, frame):
+        # Columns of arrays, which stay beside those of history, have their places.
+        return frame.has_names and super()._ignores(name, frame)
 
     def _find_columns(self, frame):
         """Find the columns of keys and values in the first rows."""

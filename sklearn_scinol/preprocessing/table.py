@@ -57,11 +57,6 @@ class TableEncoder(TableTransformer):
         in the order in which they come. Numbers that hardly ever recur get none.
     n_quantiles : int, default=8
         Numbers have up to twice as many bins, see :class:`OnlineBinner`.
-    missing_columns : {"error", "ignore"}, default="error"
-        What to do if a later chunk lacks a column of the first one. "ignore" takes its
-        values as missing, as is always done in dicts.
-    new_columns : {"error", "ignore"}, default="error"
-        What to do with a column that the first chunk does not have.
     sparse_output : {"auto", True, False}, default="auto"
         Whether rows are sparse, or the dense view. "auto": sparse, with the dense view
         as an attribute `dense_view` if targets are learned: by methods that get `y`,
@@ -189,13 +184,12 @@ class TableEncoder(TableTransformer):
     """
 
     _parameter_constraints: dict = {
+        **TableTransformer._parameter_constraints,
         "kinds": [dict, None],
         "interactions": [list, tuple, None],
         "n_hashed": [Interval(Integral, 1, 2**30, closed="both")],
         "n_named": [Interval(Integral, 1, 2**15, closed="both")],
         "n_quantiles": [Interval(Integral, 1, 2**10, closed="both")],
-        "missing_columns": [StrOptions({"error", "ignore"})],
-        "new_columns": [StrOptions({"error", "ignore"})],
         "sparse_output": [StrOptions({"auto"}), "boolean"],
     }
 
@@ -288,8 +282,6 @@ class TableEncoder(TableTransformer):
         }
 
     # How it is done.
-
-    _changeable = frozenset({"missing_columns", "new_columns"})
 
     def _wants_targets(self, last):
         if self.sparse_output == "auto":

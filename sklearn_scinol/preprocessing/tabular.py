@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from sklearn.utils._param_validation import StrOptions
 
 from .._docstrings import described_as
 from .._shards import columns_differ
@@ -50,6 +51,14 @@ class RowsOfTable:
 class TableReader(StreamTransformer):
     """Base of the transformers that read tables.
 
+    Parameters
+    ----------
+    missing_columns : {"error", "ignore"}, default="error"
+        What to do if a later chunk lacks a column of the first one. "ignore" takes its
+        values as missing, as is always done in dicts.
+    new_columns : {"error", "ignore"}, default="error"
+        What to do with a column that the first chunk does not have.
+
     Attributes
     ----------
     n_features_in_ : int
@@ -58,8 +67,12 @@ class TableReader(StreamTransformer):
 
     _reads = "tables"
 
-    # Parameters that some subclasses have.
-    _lacking = {"missing_columns": "error", "new_columns": "error"}
+    _parameter_constraints: dict = {
+        "missing_columns": [StrOptions({"error", "ignore"})],
+        "new_columns": [StrOptions({"error", "ignore"})],
+    }
+
+    _changeable = frozenset(_parameter_constraints)
 
     @property
     @abstractmethod
@@ -136,19 +149,27 @@ class TableReader(StreamTransformer):
         return names.tolist()
 
     def _check_names(self, frame, has_dicts):
-        known, given, new, missing = self._known_columns, {*frame.names}, [], []
-        if self._as_learned("new_columns") == "error":
-            new = sorted(given - {*known})
-        if self._as_learned("missing_columns") == "error":
-            missing = [name for name in self._needed_columns if name not in given]
-        if not new and (has_dicts or not missing):
+        known, given, wrong = self._known_columns, {*frame.names}, {}
+        if not self._ignores("new_columns", frame):
+            wrong["new_columns"] = sorted(given - {*known})
+        if not (has_dicts or self._ignores("missing_columns", frame)):
+            needed = self._needed_columns
+            wrong["missing_columns"] = [name for name in needed if name not in given]
+        if not any(wrong.values()):
             return
         if not (hasattr(self, "feature_names_in_") or frame.has_names):
             raise ValueError(
                 f"X has {len(given)} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_} features as input."
             )
-        raise names_error(new, missing)
+        error = names_error(*map(wrong.get, ("new_columns", "missing_columns")))
+        names = " and ".join(f"{name}='ignore'" for name in wrong if wrong[name])
+        error.args = (f"{error} To ignore this, set {names} of {type(self).__name__}.",)
+        raise error
+
+    def _ignores(self, name, frame):
+        """Whether columns that are missing or new, by a parameter, are no error."""
+        return self._as_learned(name) == "ignore"
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,13 +75,23 @@ class OnlineTargetEncoder(TableTransformer):
     """
 
     _parameter_constraints: dict = {
+        **TableTransformer._parameter_constraints,
         "smooth": [Interval(Real, 0, None, closed="neither")],
         "n_hashed": [Interval(Integral, 1, 2**30, closed="both")],
     }
 
-    def __init__(self, smooth: float = 20.0, *, n_hashed: int = 2**18) -> None:
+    def __init__(
+        self,
+        smooth: float = 20.0,
+        *,
+        n_hashed: int = 2**18,
+        missing_columns: Literal["error", "ignore"] = "error",
+        new_columns: Literal["error", "ignore"] = "error",
+    ) -> None:
         self.smooth = smooth
         self.n_hashed = n_hashed
+        self.missing_columns = missing_columns
+        self.new_columns = new_columns
 
     @described_as(TableTransformer.get_feature_names_out)
     def get_feature_names_out(

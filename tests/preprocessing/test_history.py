@@ -406,9 +406,23 @@ def test_frames_have_the_columns_of_the_first(engine):
     frame, y = events(20)
     history = OnlineHistory(time="when").fit(frame, y)
     for other in frame.drop(columns="shop"), frame.assign(more=1.0):
-        with pytest.raises(ValueError, match="The feature names should match"):
+        with pytest.raises(ValueError, match="'ignore' of OnlineHistory"):
             history.transform(other)
     assert history.transform([{"card": "c1", "more": 1}])[0]["more"] == 1
+
+
+def test_frames_with_other_columns_are_learned_as_dicts(engine):
+    ignore = {"missing_columns": "ignore", "new_columns": "ignore"}
+    frame, y = events(20)
+    with pytest.raises(ValueError, match="X has 1 features, but OnlineHistory"):
+        OnlineHistory(**ignore).fit(np.eye(2)).transform([[1.0]])  # told by place
+    for last in TableEncoder(**ignore), OnlineTargetEncoder(**ignore):
+        steps = OnlineHistory(["card"], "when", **ignore), last, ScInOLClassifier()
+        model = make_online_pipeline(*steps).partial_fit(frame, y, classes=LABELS)
+        other = frame.drop(columns=["card", "when"]).assign(more=1.0)[::-1]
+        said = model.decision_function(other)
+        rows = other.astype(object).where(other.notna(), None).to_dict("records")
+        assert_array_equal(model.decision_function(rows), said)
 
 
 def test_merging_is_refused():
