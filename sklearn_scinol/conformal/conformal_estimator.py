@@ -31,7 +31,7 @@ from ..estimators.row_by_row import RowByRow
 from ..estimators.served import Served, ServedKey
 from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
-from ..tables.frames import as_utc, is_missing_value
+from ..tables.frames import as_utc, is_dict_rows, is_missing_value, library_of
 from .levels import Levels
 from .row_by_row import AT_ONCE, ConformalRows, Learning, predicts_by_row
 
@@ -377,7 +377,8 @@ class ConformalEstimator(
         n, groups = _num_samples(X), self._as_learned("groups")
         if groups in (None, "auto"):
             return np.zeros(n, np.intp)
-        labels = labels_of_groups(X, groups) if labels is None else labels
+        if labels is None:
+            labels = labels_of_groups(X, groups, self._labels)
         codes = {label: code for code, label in enumerate(self._labels, 1)}
         return np.array([codes.get(label, 0) for label in labels], np.intp)
 
@@ -385,7 +386,7 @@ class ConformalEstimator(
         """Return the groups of rows, and remember labels of rows that are learned."""
         if self.groups in (None, "auto"):
             return self._group_codes(X)
-        labels = labels_of_groups(X, self.groups)
+        labels = labels_of_groups(X, self.groups, self._labels)
         learned = dict.fromkeys(compress(labels, weights > 0.0))
         new = [label for label in learned if label not in self._labels]
         if len(self._labels) + len(new) > MAX_GROUPS:
@@ -627,8 +628,11 @@ def _joined(answers):
     return None if answers[0] is None else np.concatenate(answers)
 
 
-def labels_of_groups(X, groups):
-    """Return what tells the groups of rows apart: numbers, texts, None, or tuples."""
+def labels_of_groups(X, groups, known):
+    """Return what tells the groups of rows apart: numbers, texts, None, or tuples.
+
+    If labels are known, so are the columns: dicts may lack them.
+    """
     n = _num_samples(X)
     if callable(groups):
         labels = np.asarray(groups(X))
@@ -638,16 +642,19 @@ def labels_of_groups(X, groups):
             )
         return [*map(_label, _python_values(labels))]
     names = groups if isinstance(groups, list) else [groups]
-    columns = [[*map(_label, _column(X, name))] for name in names]
+    columns = [[*map(_label, _column(X, name, known))] for name in names]
     return columns[0] if len(columns) == 1 else [*zip(*columns, strict=True)]
 
 
-def _column(X, name):
+def _column(X, name, known):
     """Return the values of a column, of rows of any kind."""
     try:
+        if known and is_dict_rows(X):
+            return [row.get(name) for row in X]
         if isinstance(X, list):  # of dicts, or lists
             return [row[name] for row in X]
-        column = _safe_indexing(X, name, axis=1)
+        is_arrow = library_of(X) == "pyarrow"  # which has batches as well as tables
+        column = X[name] if is_arrow else _safe_indexing(X, name, axis=1)
     except (IndexError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"X has no column {name!r}, which groups names.") from error
     return _python_values(column.toarray() if sparse.issparse(column) else column)

@@ -438,6 +438,16 @@ def test_columns_of_frames():
     ]
     assert_array_equal(found, said)
     assert model.group_coverage_ == twin.group_coverage_
+    pa = pytest.importorskip("pyarrow")
+    batch = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    expected = model.predict_interval(frame)
+    assert_array_equal(model.predict_interval(batch), expected)
+    for record in records:  # dicts may lack a column, once it is known
+        if record["place"] is None:
+            del record["place"]
+    assert_array_equal(model.predict_interval(records), expected[200:])
+    with pytest.raises(ValueError, match="no column 'place'"):
+        by_place().partial_fit([{"size": 1.0}], [1.0])
     named = OnlineConformalRegressor(
         model.estimator, groups=lambda X: X["place"].fillna("none")
     )
