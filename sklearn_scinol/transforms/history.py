@@ -351,7 +351,7 @@ class KeyHistory(RecordsChanges):
             arguments = state, rows, late, start, learns, log, out, first
             engine.run_loop(learn_events, *arguments)
             start = int(state.n_done[0])
-            if start == n:
+            if start == n or not learns:  # others may predict meanwhile, and set it
                 break
             state = self._make_room(engine, state)
         take_logarithms(out, first)

@@ -24,6 +24,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol._rollback import roll_back
 from sklearn_scinol._state import checkpoint
+from sklearn_scinol.engines import numpy_engine
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -32,6 +33,7 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 from sklearn_scinol.tables.dense import Targets
+from sklearn_scinol.transforms.history import learn_events
 
 START = pd.Timestamp("2024-02-28T22:00")
 LABELS = ["no", "yes"]
@@ -423,6 +425,26 @@ def test_frames_with_other_columns_are_learned_as_dicts(engine):
         said = model.decision_function(other)
         rows = other.astype(object).where(other.notna(), None).to_dict("records")
         assert_array_equal(model.decision_function(rows), said)
+
+
+def test_others_may_predict_in_between(monkeypatch):
+    frame, y = events(40)
+    history, run_loop = (
+        OnlineHistory(["card"], "when").fit(frame, y),
+        numpy_engine.run_loop,
+    )
+    expected, before = history.transform(frame), pickle.dumps(history)
+
+    def run(loop, *arguments):
+        run_loop(loop, *arguments)
+        if loop is learn_events:
+            monkeypatch.undo()
+            history.transform(frame[:3])
+
+    with config_context(engine="numpy"):
+        monkeypatch.setattr(numpy_engine, "run_loop", run)
+        assert history.transform(frame).equals(expected)
+    assert pickle.dumps(history) == before
 
 
 def test_merging_is_refused():
