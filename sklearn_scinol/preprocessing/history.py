@@ -88,8 +88,8 @@ class OnlineHistory(TableReader):
         Column with the time of rows: dates or numbers, as the first chunk tells. By
         default rows are equally far apart.
     values : list of str or int, default=None
-        Columns of numbers to keep a history of. By default all that are neither keys
-        nor the time.
+        Columns of numbers to keep a history of. By default all with a number in the
+        first chunk that are neither keys nor the time.
     target : bool, default=True
         Whether to keep a history of labels or targets.
     n_hashed : int, default=2**18
@@ -449,7 +449,7 @@ class OnlineHistory(TableReader):
             added = np.where(np.isnan(Z), None, Z).tolist()
             pairs = zip(X, added, strict=True)
             return [{**x, **dict(zip(names, z, strict=True))} for x, z in pairs]
-        if library == "pandas":
+        if library == "pandas" and isinstance(X.columns[0], str):
             pd = import_module("pandas")
             return pd.concat([X, pd.DataFrame(Z, X.index, names)], axis=1)
         if library == "polars":

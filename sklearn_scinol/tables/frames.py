@@ -375,7 +375,9 @@ def as_text(value):
         if not number.is_integer():
             return repr(number)
         return str(round(value) if isinstance(value, Decimal) else int(number))
-    if isinstance(value, bool | np.bool_ | date | time | np.datetime64):
+    if isinstance(value, date | np.datetime64):
+        return str(np.datetime64(as_utc(value), "us"))
+    if isinstance(value, bool | np.bool_ | time):
         return str(value)
     raise TypeError(_not_supported(type(value).__name__))
 

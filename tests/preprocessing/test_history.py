@@ -195,6 +195,9 @@ def test_frames_of_all_libraries(engine):
     assert polars.from_arrow(arrow).columns == [*frame.columns]
     assert Z["all_since_last"].null_count() == 0  # the first row has 0
     assert Z["card_amount_last"].null_count() > 0
+    X = np.arange(8.0).reshape(4, 2)
+    Z = OnlineHistory([0]).fit_transform(pd.DataFrame(X), y[:4])  # without names
+    assert_array_equal(Z, OnlineHistory([0]).fit_transform(X, y[:4]))
 
 
 def dicts(frame):
@@ -572,6 +575,15 @@ def test_any_times_and_keys(times, first, data, n_hashed, size):
     assert found == whole
     numbers = [z for row in whole for name, z in row.items() if name not in "tkx"]
     assert np.isfinite([z for z in numbers if z is not None]).all()
+
+
+def test_dates_are_the_same_keys_beside_texts():
+    day = dt.datetime(2026, 1, 2)
+    history = OnlineHistory(["k"], target=False).fit([{"k": day}])
+    (mixed, _), (alone,) = map(
+        history.transform, ([{"k": day}, {"k": "x"}], [{"k": day}])
+    )
+    assert mixed == alone
 
 
 def test_large_whole_numbers_are_different_keys():
