@@ -7,7 +7,7 @@ import numpy as np
 
 from ..tables.frames import MAX_WHOLE, as_single_array, is_string_type
 from .arrow import pa, pc
-from .errors import ReadError, parse_errors, quote, with_article
+from .errors import ReadError, is_float, parse_errors, quote, with_article
 
 
 class LateType(str):
@@ -101,14 +101,23 @@ def schema_to_read(kinds, roles, column_types, large, file):
 
 
 def large_columns(table):
-    """Return the names of columns of whole numbers that float64 would round."""
+    """Return the names of columns of numbers of which float64 cannot have all."""
     large = set()
     for name, column in zip(table.column_names, table.columns, strict=True):
-        if _is(column.type, "integer") and column.null_count < len(column):
-            low, high = pc.min_max(column).as_py().values()
-            if max(-low, high) > MAX_WHOLE:
+        if _is(column.type, "integer", "floating"):  # NumPy is faster than pyarrow
+            sizes = np.abs(column.to_numpy().astype(float, copy=False))
+            if np.fmax.reduce(sizes, initial=0.0) >= MAX_WHOLE:
                 large.add(name)
     return large
+
+
+def check_exact(texts):
+    """Refuse whole numbers, in columns of texts, that float64 would round."""
+    for name, column in zip(texts.column_names, texts.columns, strict=True):
+        is_whole = pc.match_substring_regex(column, r"^\s*[+-]?[0-9]{16,309}\s*$")
+        for text in column.filter(is_whole).to_pylist():
+            if int(text) != float(text):
+                raise UnfitError(name, pa.array([text.strip()]), pa.float64())
 
 
 def _widened(kind, keeps_integers):
@@ -209,8 +218,18 @@ def remedy_for(name, *kinds):
     if any(_is(kind, "nested") for kind in kinds):
         return ""
     are_numbers = all(map(may_be_numbers, kinds))
-    other = "float64" if are_numbers else "string"
-    return f"column_types={{{name!r}: {other!r}}}"
+    return type_option(name, "float64" if are_numbers else "string")
+
+
+def type_option(name, kind):
+    """Return the option that gives a column a type."""
+    return f"column_types={{{name!r}: {kind!r}}}"
+
+
+def type_for(text):
+    """Return the name of a type for a value that a type of integers lacks."""
+    is_exact = is_float(text) and abs(float(text)) < MAX_WHOLE
+    return "float64" if is_exact else "string"
 
 
 class UnfitError(ValueError):

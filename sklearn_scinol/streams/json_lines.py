@@ -10,9 +10,9 @@ import numpy as np
 from ..tables.frames import is_string_type
 from .ahead import open_bytes
 from .arrow import pa, pj
-from .columns import UnfitError, convert, large_columns
+from .columns import UnfitError, convert, large_columns, type_for, type_option
 from .errors import ReadError, one_line, parse_errors, quote, with_article
-from .rows import Tables, parse_by_halves
+from .rows import NOT_A_LINE, Tables, parse_by_halves
 from .text import ENCODING, MAX_BLOCKS_WITHOUT_ROWS, TextFormat
 
 #: Maximum depth of nested values. Beyond, pyarrow takes time that is quadratic in the
@@ -108,6 +108,12 @@ class JSONLines(Tables, TextFormat):
             block, explicit_schema=schema, unexpected_field_behavior="ignore"
         )
         table.validate(full=True)  # the parser does not check UTF-8
+
+        def read_texts(columns):
+            rows = [LOADS(line) for line in self.rows_in(block)]
+            return pa.table({name: [row.get(name) for row in rows] for name in columns})
+
+        self.check_exact(table, read_texts)
         return table.select(schema.names)
 
     def _read(self, block, **keywords):
@@ -122,6 +128,8 @@ class JSONLines(Tables, TextFormat):
             pj.ParseOptions(**keywords),
         )
         list(table.column_names)  # which is an error if a key is not UTF-8
+        if table.num_rows != len(self.rows_in(block)):
+            raise ValueError(NOT_A_LINE)
         return table
 
     def explain(self, names, error):
@@ -133,7 +141,7 @@ class JSONLines(Tables, TextFormat):
         if found := re.search(r"Column\(/(.*?)\) changed from (\w+) to (\w+)", words):
             name, expected, kind = found.groups()
             is_text = kind in ("string", "number", "boolean")
-            remedy = f"column_types={{{name!r}: 'string'}}" if is_text else ""
+            remedy = type_option(name, "string") if is_text else ""
             kind, expected = with_article(kind), with_article(expected)
             return f"has {kind} in column {name!r}, which is not {expected}", remedy
         if isinstance(error, UnicodeError) or "UTF8" in words:
@@ -143,12 +151,13 @@ class JSONLines(Tables, TextFormat):
         if "Number too big" in words:
             return "has a number that is too large for float64", ""
         if found := re.search(r"Failed to convert JSON to (\w+).*?:(.*)", words):
-            reason = f"has {found[2].strip()}, which is not {with_article(found[1])}"
+            value = found[2].strip()
+            reason = f"has {value}, which is not {with_article(found[1])}"
             whole = [each.name for each in self.schema if pa.types.is_int64(each.type)]
             if found[1] != "int64" or len(whole) != 1:
                 return reason, ""
-            return reason, f"column_types={{{whole[0]!r}: 'float64'}}"
-        words = re.sub(r"^JSON parse error: |\.? in row 0$", "", words)
+            return reason, type_option(whole[0], type_for(value))
+        words = re.sub(r"^JSON parse error: |\.? in row \d+$", "", words)
         return f"is not a JSON object: {words}", ""
 
     def name_value(self, reason, text):

@@ -17,14 +17,19 @@ from .columns import (
     as_array,
     as_type,
     check_are_columns,
+    check_exact,
+    large_columns,
     may_be_numbers,
     schema_to_read,
+    type_option,
 )
 from .errors import ReadError, parse_errors, quote
 from .files import folder_keys
 
 #: Kinds of columns whose values may be texts, by the names of types of pyarrow.
 KINDS_OF_TYPES = {"bool": "boolean", "timestamp[us]": "date", "time64[us]": "time"}
+
+NOT_A_LINE = "it does not end where its line ends"
 
 
 @dataclass(frozen=True)
@@ -184,6 +189,12 @@ class Tables(ABC):
             if kind in KINDS_OF_TYPES and is_string_type(self.schema.field(name).type)
         }
         self.schema_in_file = pa.schema(f for f in self.schema if f.name in in_file)
+        self.inferred = [  # as float64, for which nobody asked
+            field.name
+            for field in self.schema_in_file
+            if field.type == pa.float64()
+            and field.name not in {*self.column_types, *self.roles.others}
+        ]
 
     def check_names(self, file, names):
         """Check that a file has the columns of the first one, or those to read.
@@ -227,6 +238,14 @@ class Tables(ABC):
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         return check_rows(table.select(self.schema.names), self.roles, self.kinds)
 
+    def check_exact(self, table, read_texts):
+        """Refuse whole numbers that float64 rounds, in columns that were inferred.
+
+        `read_texts` reads columns, given by their names, as texts.
+        """
+        if large := large_columns(table.select(self.inferred)):
+            check_exact(read_texts([*large]))
+
     @property
     def features(self):
         """Schema of the features."""
@@ -262,7 +281,7 @@ def parse_by_halves(parse, rows, start=0):
     try:
         parsed = parse(b"".join(rows) if isinstance(rows, list) else rows)
         if parsed.num_rows != len(rows):
-            raise ValueError("it does not end where its line ends")
+            raise ValueError(NOT_A_LINE)
     except parse_errors() as error:
         if len(rows) == 1:
             yield start, None, error
@@ -298,14 +317,14 @@ def check_rows(table, roles, kinds):
     bad, remedies = {}, {}
 
     def find(name, wrong, noun):
-        for i in np.flatnonzero(wrong) if pc.any(wrong).as_py() else ():
+        for i in np.flatnonzero(wrong):
             value = table[name][int(i)].as_py()
             found = f"no {noun}" if value in (None, "") else f"the {noun} {value}"
             bad.setdefault(i, f"has {found} in column {name!r}")
 
     for name in roles.features:
         if pa.types.is_floating(table.schema.field(name).type):
-            find(name, pc.is_inf(table[name]), "value")
+            find(name, np.isinf(table[name].to_numpy()), "value")
     for name, kind in kinds.items():
         texts = filter(None, pc.unique(table[name]).to_pylist())
         wrong = [text for text in texts if not can_be(text, kind)]
@@ -315,7 +334,7 @@ def check_rows(table, roles, kinds):
                 value = quote(repr(table[name][int(i)].as_py()))
                 reason = f"has {value} in column {name!r}, which is not a {kind}"
                 bad.setdefault(i, reason)
-                remedies[i] = f"column_types={{{name!r}: 'string'}}"
+                remedies[i] = type_option(name, "string")
     if roles.target is not None:
         target = as_single_array(table[roles.target])
         wrong = pc.is_null(target, nan_is_null=True)

@@ -19,8 +19,8 @@ from sklearn.datasets import load_svmlight_file
 
 from .ahead import map_ahead, open_bytes
 from .arrow import csv, pa
-from .columns import describe_type, large_columns
-from .errors import ReadError, is_float, not_text, one_line, parse_errors, read_errors
+from .columns import UnfitError, describe_type, large_columns, type_for, type_option
+from .errors import ReadError, not_text, one_line, parse_errors, read_errors
 from .files import check_encoding, delimiter_of, open_text
 from .rows import (
     Fault,
@@ -283,7 +283,15 @@ class CSV(Tables, TextFormat):
             text = bytes(block)  # in which a search for one letter is fast
             if any(x in text and b"0" + x in text for x in (b"x", b"X")):
                 self._read(names, self.floats, block)  # refuses hexadecimal numbers
-        return self._read(names, self.options, block)
+        table = self._read(names, self.options, block)
+
+        def read_texts(columns):
+            types = dict.fromkeys(columns, pa.string())
+            options = self._convert_options(include_columns=columns, column_types=types)
+            return self._read(names, options, block)
+
+        self.check_exact(table, read_texts)
+        return table
 
     def _read(self, names, options, block):
         reading = csv.ReadOptions(
@@ -309,6 +317,8 @@ class CSV(Tables, TextFormat):
         )
 
     def explain(self, names, error):
+        if isinstance(error, UnfitError):
+            return error.explain()
         words, encoding = one_line(error), self.encoding.upper()
         if isinstance(error, UnicodeError):
             return f"has text that is not {encoding}", ENCODING
@@ -320,21 +330,35 @@ class CSV(Tables, TextFormat):
             if value is None and "UTF8" in words:
                 return f"has text in column {name!r} that is not {encoding}", ENCODING
             value = "a value" if value is None else value[1]
-            kind = describe_type(self.schema.field(name).type)
-            reason = f"has {value} in column {name!r}, which is not {kind}"
-            other = "float64" if is_float(value.strip("'")) else "string"
-            return reason, f"column_types={{{name!r}: {other!r}}}"
+            kind, text = self.schema.field(name).type, value.strip("'")
+            wrong = f"is not {describe_type(kind)}"
+            if text.lstrip("+-").isdecimal():  # it is too large
+                wrong = f"does not fit the type {kind}"
+            reason = f"has {value} in column {name!r}, which {wrong}"
+            return reason, type_option(name, type_for(text))
         return f"cannot be read: {words}", ""
 
     def end_of_rows(self, data):
         end = super().end_of_rows(data)
-        if _is_even(data, end):
+        if self._is_closed(data, end):
             return end
-        # A quote is open at the end, or stands for itself, as in 5".
         end = 0
         while row := self.row.match(data, end):
             end = row.end()
         return end
+
+    def _is_closed(self, data, end):
+        """Whether quotes come in pairs up to an end, and none stands for itself.
+
+        The first of a pair begins a value, or follows the one before, as in "5"" pipe".
+        """
+        if data.find(b'"', 0, end) < 0:
+            return True
+        characters = np.frombuffer(data, np.uint8, end)
+        quotes = np.flatnonzero(characters == ord('"'))
+        before = characters[quotes[::2] - 1]  # the end of a line, before the beginning
+        begins = np.isin(before, [*f'{self.parsing.delimiter}\r\n"'.encode()])
+        return quotes.size % 2 == 0 and bool(begins.all())
 
     def rows_in(self, block):
         block, rows, end = bytes(block), [], 0
@@ -421,14 +445,6 @@ def _is_short(block):
     return len(block) < MAX_BLOCK_BYTES and all(
         len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS for end in LINE_ENDS
     )
-
-
-def _is_even(data, end):
-    """Whether the number of quotes up to an end is even."""
-    if data.find(b'"', 0, end) < 0:
-        return True
-    characters = np.frombuffer(data, dtype=np.uint8, count=end)
-    return np.count_nonzero(characters == ord('"')) % 2 == 0
 
 
 def _pattern_of_rows(delimiter):

@@ -338,10 +338,11 @@ def test_encodings(encoding, tmp_path, small_blocks):
 
 
 def test_quotes_that_stand_for_themselves(tmp_path, small_blocks):
-    rows = ['"5"" pipe",0', '"two\nlines",1', '6" pipe,2', '7" pipe,3'] * 20
-    read = whole(read_table(lines(tmp_path / "rows.csv", "s,x", *rows)))
-    assert read["x"].to_pylist() == [0, 1, 2, 3] * 20
-    assert read["s"].to_pylist() == ['5" pipe', "two\nlines", '6" pipe', '7" pipe'] * 20
+    rows = ['"5"" pipe",0', '"two\nlines",1', '6" pipe,2', '7" pipe,3', '5","3\n4"']
+    read = whole(read_table(lines(tmp_path / "rows.csv", "s,x", *rows * 20)))
+    assert read["x"].to_pylist() == ["0", "1", "2", "3", "3\n4"] * 20
+    texts = ['5" pipe', "two\nlines", '6" pipe', '7" pipe', '5"']
+    assert read["s"].to_pylist() == texts * 20
 
 
 def test_quote_that_is_never_closed(tmp_path, monkeypatch, small_blocks):
@@ -487,6 +488,7 @@ def test_bad_rows_of_json(block_bytes, tmp_path, monkeypatch):
         ("null", "is not a JSON object: it is null"),
         ('null {"x": 1}', "is not a JSON object: it is null"),
         ('{"x": 1} null', "is not a JSON object: it is null"),
+        ('{"x": 1} {"x": 2}', "is not a JSON object: it does not end where its line"),
         ('{"x": 1, "x": 2}', "has the key 'x' twice"),
         ('{"x": 1e999}', "has a number that is too large for float64"),
         (
@@ -1070,7 +1072,23 @@ def test_large_whole_numbers_are_not_rounded(ending, tmp_path, monkeypatch):
     assert [str(X[name].type) for name in ("id", "few")] == ["int64", "double"]
     set_block_bytes(monkeypatch, 300)
     text = file.read_text().splitlines()
-    file.write_text("\n".join([*text[:-1], text[-1].replace("59", "1.5")]))
-    assert "column_types={'id': 'float64'}" in refusal(file, target="y")
-    X = whole(read_table(file, target="y", column_types={"id": "string"}))
-    assert [X["id"][i].as_py() for i in (0, -1)] == [str(2**53 + 1), "1.5"]
+    for last, remedy in ("1.5", "float64"), (str(2**64 - 1), "string"):
+        file.write_text("\n".join([*text[:-1], text[-1].replace("59", last)]))
+        assert f"column_types={{'id': '{remedy}'}}" in refusal(file, target="y")
+        X = whole(read_table(file, target="y", column_types={"id": "string"}))
+        assert [X["id"][i].as_py() for i in (0, -1)] == [str(2**53 + 1), last]
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, 2**64 - 1])
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_whole_numbers_that_would_be_rounded_are_refused(ending, number, tmp_path):
+    """Those that no first row has, and those that int64 does not hold."""
+    rows = pa.table({"id": [2.0**60, 7.5]})
+    file = WRITERS[ending](tmp_path / f"rows{ending}", rows)
+    file.write_text(file.read_text().replace("7.5", str(number)))
+    said = refusal(file)
+    assert f"Row 2 of {file} has '{number}' in column 'id', which does not fit" in said
+    assert "column_types={'id': 'string'}" in said
+    for kind, expected in ("string", str(number)), ("float64", float(number)):
+        X = whole(read_table(file, column_types={"id": kind}))
+        assert X["id"][1].as_py() == expected
