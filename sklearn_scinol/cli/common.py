@@ -233,12 +233,14 @@ def open_standard_input(arguments):
     arguments.paths = [pipe if each == STDIN else each for each in arguments.files]
 
 
-def read_first(stream):
-    """Return the first chunk of a stream."""
-    with closing(iter(stream)) as chunks:
-        if (first := next(chunks, None)) is None:
-            raise no_rows(stream)
-        return first
+def read_first(stream, on_bad_row):
+    """Return the first chunk of a stream; `on_bad_row` counts if all rows are bad."""
+    for how in "skip", on_bad_row:
+        stream._on_bad_row = how
+        with closing(iter(stream)) as chunks:
+            if (first := next(chunks, None)) is not None:
+                return first
+    raise no_rows(stream)
 
 
 def no_rows(stream):

@@ -29,7 +29,7 @@ def run(arguments):
     check_options(arguments)
     common.open_standard_input(arguments)
     model, classes, stream, *_ = open_learning(arguments)
-    X, y, *_ = common.read_first(stream)
+    X, y, *_ = common.read_first(stream, arguments.on_bad_row)
     _set_kinds(model, X)
     start = perf_counter()
     with warnings.catch_warnings():

@@ -486,12 +486,11 @@ def _new_model(arguments, known):
         arguments,
         arguments.paths,
         target=arguments.target,
-        on_bad_row="skip",
         read_ahead=0,
         **known,
         **common.columns_to_ignore(arguments, None, []),
     )
-    X, y = common.read_first(stream)
+    X, y = common.read_first(stream, arguments.on_bad_row)
     task = arguments.task or "auto"
     if task == "auto":
         task = "classification" if holds_classes(y) else "regression"
