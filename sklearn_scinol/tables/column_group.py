@@ -76,6 +76,7 @@ class ColumnGroup(Part):
     #: Attributes that rows change, of classes with `copy_from` and `merged`.
     learned: tuple[str, ...] = ()
 
+    encode: Callable  # encodes stacked columns; learns them row by row if `learns`
     parse: Callable  # reads a single value as one of the kind, see kinds.py
     stack_values: Callable = staticmethod(np.column_stack)  # puts columns side by side
     dtype: type | str  # of an array of values

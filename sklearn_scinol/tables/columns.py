@@ -65,7 +65,6 @@ class Numbers(ColumnGroup):
         self.bins.learn(np.full((n_counted, len(self.names)), np.nan))
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         X, is_missing = columns
         if learns:
             Z = self.standard.learn(engine, X)
@@ -170,7 +169,6 @@ class Times(ColumnGroup):
         return (1 + sum(map(len, self.parts)),)
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         times, is_missing = columns
         micros = np.where(is_missing, 0, times.astype(np.int64))
         angle = 2 * np.pi * micros / MICROS_OF_DAY
@@ -214,7 +212,6 @@ class Dates(Times):
     parse = staticmethod(parse_date)
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         dates, is_missing = columns
         dates = np.where(is_missing, np.datetime64(0, "us"), dates)
         days = dates.astype("datetime64[D]")
@@ -241,7 +238,6 @@ class Booleans(ColumnGroup):
     parse = staticmethod(parse_boolean)
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         is_true, is_missing = columns
         starts = self.starts()
         codes = np.where(is_missing, starts + 1, np.where(is_true, starts, -1))
@@ -282,7 +278,6 @@ class Categories(ColumnGroup):
         return Strings.encode([text or "" for text in values])
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         texts, is_missing = columns
         n, m = is_missing.shape
         keys = engine.hash_strings(texts.data, texts.offsets)
@@ -356,7 +351,6 @@ class Texts(ColumnGroup):
         return [Strings.encode([text or ""]) for text in values]
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         texts, is_missing = columns
         codes = np.where(is_missing, self.starts(), -1)
         hashed = [
@@ -416,7 +410,6 @@ class Undecided(ColumnGroup):
     stack_parsed = stack_values
 
     def encode(self, engine, columns, learns):
-        """Encode columns, and learn them row by row if `learns`."""
         n = len(columns.is_missing)
         names = self.code_names()
 

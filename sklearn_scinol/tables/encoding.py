@@ -156,10 +156,7 @@ class Encoding(Part):
 
     def stack(self, columns):
         """Stack columns, a dict by name, for each group."""
-        return [
-            group.stack([columns[name] for name in group.names])
-            for group in self.groups
-        ]
+        return [group.stack([columns[n] for n in group.names]) for group in self.groups]
 
     def stack_row(self, row):
         """Stack a row that is a dict; errors if it has other than plain values."""

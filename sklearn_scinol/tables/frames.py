@@ -142,11 +142,8 @@ def _from_dicts(rows):
             raise TypeError(f"Row {r} is not a dict, but of type {type(row).__name__}.")
         for name, value in row.items():
             columns[name][r] = value
-    names = columns
-    if not any(
-        isinstance(name, str) for name in columns
-    ):  # they tell columns all the same
-        names = [f"x{name}" for name in columns]
+    has_names = any(isinstance(name, str) for name in columns)
+    names = columns if has_names else [f"x{name}" for name in columns]
     return Frame(names, columns.values(), len(rows), _from_objects)
 
 

@@ -58,6 +58,11 @@ class NewText(NamedTuple):
     text: str
     key: np.ndarray
 
+    @property
+    def name(self):
+        """Name of the column of the table."""
+        return self.part.names[self.j]
+
 
 class RowEncoder:
     """Encodes rows as :meth:`Encoding.encode` encodes chunks of one.
@@ -165,21 +170,15 @@ class RowEncoder:
 
     def _columns_of(self, new, events, rollbacks):
         """Return the columns of new texts; remember these if there are `rollbacks`."""
-        names = [each.part.names[each.j] for each in new]
-        keys = np.concatenate(
-            [
-                keys_of_values(self._engine, name, each.key)
-                for name, each in zip(names, new, strict=True)
-            ]
-        )
+        keys = [keys_of_values(self._engine, each.name, each.key) for each in new]
+        keys = np.concatenate(keys)
         places = self._hashed.places(keys)
         columns = (self._n_named + places).tolist()
         if rollbacks is None:
             return columns
-        texts = [f"{name}={each.text}" for name, each in zip(names, new, strict=True)]
 
         def get_names(numbers):
-            return Strings.encode(texts[k] for k in numbers)
+            return Strings.encode(f"{new[k].name}={new[k].text}" for k in numbers)
 
         rollbacks += [checkpoint(self._hashed), partial(_forget, new)]
         unseen = self._hashed.remember(self._engine, places, keys, get_names)

@@ -58,9 +58,7 @@ class Strings:
         """Join arrays of strings, or a string that all have, string by string."""
         n = max(len(piece) for piece in pieces if isinstance(piece, Strings))
         pieces = [
-            piece
-            if isinstance(piece, Strings)
-            else Strings.encode([piece]).take([0] * n)
+            Strings.encode([piece]).take([0] * n) if isinstance(piece, str) else piece
             for piece in pieces
         ]
         order = np.arange(n * len(pieces)).reshape(len(pieces), n).T.ravel()

@@ -95,9 +95,9 @@ def _numbers(engine, group, slopes, coef, _):
     values = slopes[:, 0] * np.nan_to_num(encoded.values)
     codes = encoded.codes.reshape(len(X), -1, len(group.names))
     values += np.where(codes >= 0, coef[codes], 0.0).sum(axis=1)
-    for j, (name, (points, recurs)) in enumerate(zip(group.names, n_each, strict=True)):
+    for j, (points, recurs) in enumerate(n_each):
         term = values[: points.size, j].copy()
-        yield TableTerm(name, "number", points, term, recurs, _missing(group, j, coef))
+        yield _term(group, j, "number", points, term, coef, recurs)
 
 
 def _points_of_number(group, j):
@@ -141,8 +141,7 @@ def _dates(engine, group, slopes, coef, _):
     times = _of_dates(engine, group, _side_by_side(moments, np.datetime64("NaT", "us")))
     all_days = np.tile(days[:, np.newaxis], len(group.names)).astype("datetime64[us]")
     seasons = _of_dates(engine, group, all_days)
-    for j, name in enumerate(group.names):
-        missing = _missing(group, j, coef)
+    for j in range(len(group.names)):
         ends = group.starts()[j] + 1 + np.cumsum([0, *map(len, group.parts)])
         months, weekdays, hours = (coef[slice(*pair)] for pair in pairwise(ends))
         of_month = months[
@@ -150,28 +149,25 @@ def _dates(engine, group, slopes, coef, _):
         ]
         season = seasons[:, j, 1:] @ slopes[j, 1:] + of_month
         time = slopes[j, 0] * times[: moments[j].size, j, 0]
-        parts = {
-            "time": (moments[j], time, missing),
-            "season": (days, season, 0.0),
-            "weekday": (np.array(columns.WEEKDAYS, object), weekdays.copy(), 0.0),
-            "hour": (np.array(columns.HOURS, object), hours.copy(), 0.0),
-        }
-        for part, (points, values, of_missing) in parts.items():
-            if moments[j].size:
-                recurs = np.zeros(points.size, bool)
-                yield TableTerm(name, part, points, values, recurs, of_missing)
+        if moments[j].size:
+            yield _term(group, j, "time", moments[j], time, coef)
+            yield _term(group, j, "season", days, season)
+            named = zip(
+                ["weekday", "hour"], group.parts[1:], [weekdays, hours], strict=True
+            )
+            for part, labels, values in named:
+                yield _term(group, j, part, np.array(labels, object), values.copy())
 
 
 def _times(engine, group, slopes, coef, _):
     minutes = np.arange(0, 24 * 60, 15)
     times = np.tile(60_000_000 * minutes[:, np.newaxis], len(group.names))
     values = _of_dates(engine, group, times.astype("m8[us]")) * slopes
-    for j, name in enumerate(group.names):
+    for j in range(len(group.names)):
         hours = coef[group.starts()[j] + 1 + minutes // 60]  # after missing values
         points = minutes[: minutes.size * (group.standard.moments[2, j] > 0.0)] / 60.0
-        terms, recurs = values[:, j].sum(axis=1) + hours, np.zeros(minutes.size, bool)
-        missing = _missing(group, j, coef)
-        yield TableTerm(name, "time of day", points, terms, recurs, missing)
+        terms = values[:, j].sum(axis=1) + hours
+        yield _term(group, j, "time of day", points, terms, coef)
 
 
 def _of_dates(engine, group, dates):
@@ -192,10 +188,8 @@ def _points_of_date(group, j):
 
 def _booleans(engine, group, slopes, coef, _):
     points = np.array(["False", "True"], object)
-    for j, name in enumerate(group.names):
-        values = np.array([0.0, coef[group.starts()[j]]])
-        missing = _missing(group, j, coef)
-        yield TableTerm(name, "boolean", points, values, np.zeros(2, bool), missing)
+    for j, start in enumerate(group.starts()):
+        yield _term(group, j, "boolean", points, np.array([0.0, coef[start]]), coef)
 
 
 def _categories(engine, group, slopes, coef, remembered):
@@ -209,7 +203,7 @@ def _categories(engine, group, slopes, coef, remembered):
             return keys_of_values(engine, name, keys)
 
         terms = remembered.terms(name, keys_of) | terms
-        yield _of_strings(name, "category", terms, _missing(group, j, coef))
+        yield _of_strings(group, j, "category", terms, coef)
 
 
 def _texts(engine, group, slopes, coef, remembered):
@@ -225,20 +219,22 @@ def _texts(engine, group, slopes, coef, remembered):
             return keys
 
         terms = remembered.terms(name, keys_of)
-        yield _of_strings(name, "text", terms, _missing(group, j, coef))
+        yield _of_strings(group, j, "text", terms, coef)
 
 
-def _of_strings(name, part, terms, missing):
+def _of_strings(group, j, part, terms, coef):
     """Make a term of strings, the largest value first."""
     points = np.array([*terms], object)
     values = np.array([*terms.values()], float)
     order = np.argsort(-values, kind="stable")
-    recurs = np.zeros(order.size, bool)
-    return TableTerm(name, part, points[order], values[order], recurs, missing)
+    return _term(group, j, part, points[order], values[order], coef)
 
 
-def _missing(group, j, coef):
-    return float(coef[group.starts()[j] + group.missing_code])
+def _term(group, j, part, points, values, coef=None, recurs=None):
+    """Make a term of a column; without coefficients, missing values have none."""
+    missing = 0.0 if coef is None else coef[group.starts()[j] + group.missing_code]
+    recurs = np.zeros(len(points), bool) if recurs is None else recurs
+    return TableTerm(group.names[j], part, points, values, recurs, float(missing))
 
 
 MAKERS = {
