@@ -379,8 +379,8 @@ def describe_error(error, arguments=None):
     """Describe an error in one sentence, with what the command's options can do."""
     if isinstance(error, KeyboardInterrupt):
         message = "Interrupted."
-    elif isinstance(error, OSError) and error.filename and error.strerror:
-        message = f"{error.filename}: {error.strerror}."
+    elif isinstance(error, OSError) and error.strerror:
+        message = ": ".join(map(str, filter(None, (error.filename, error.strerror))))
     elif isinstance(error, (OSError, ValueError, TypeError, ImportError)):
         message = str(error)
         if arguments is not None:

@@ -22,6 +22,7 @@ import signal
 import threading
 from argparse import ArgumentTypeError
 from contextlib import contextmanager, suppress
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -143,6 +144,7 @@ def add_columns(parser):
 def add_estimator(parser, group):
     """Add the options for the model to learn with."""
     add = group.add_argument
+    add_names = partial(add, type=column_names, metavar="A,B,...")
     add(
         "--resume",
         metavar="FILE",
@@ -150,12 +152,7 @@ def add_estimator(parser, group):
         "not come to their end, else with all rows",
     )
     new = [
-        add(
-            "--columns",
-            type=column_names,
-            metavar="A,B,...",
-            help="columns to learn from (default: all others)",
-        ),
+        add_names("--columns", help="columns to learn from (default: all others)"),
         add(
             "--estimator",
             choices=FAMILIES,
@@ -169,10 +166,8 @@ def add_estimator(parser, group):
             "different texts than these are refused if they look like numbers, dates "
             "or identifiers (default: auto)",
         ),
-        add(
+        add_names(
             "--classes",
-            type=column_names,
-            metavar="A,B,...",
             help="all classes, as in the file (default: those of the first chunk, to "
             "which later ones are added where the estimator can)",
         ),
@@ -185,19 +180,15 @@ def add_estimator(parser, group):
             help=f"kind of a column: {', '.join(KINDS)}, or drop to leave it out; may "
             "be given several times (default: as the first chunk looks)",
         ),
-        add(
+        add_names(
             "--interactions",
-            type=column_names,
             action="append",
-            metavar="A,B,...",
             help="columns whose values are combined; may be given several times",
         ),
-        add(
+        add_names(
             "--key",
             dest="keys",
-            type=column_names,
             action="append",
-            metavar="A,B,...",
             help="column, or columns whose values together are a key, of which the "
             "history is learned: earlier rows, their numbers and targets; hour, "
             "weekday, day or month are those of --time; may be given several times",
