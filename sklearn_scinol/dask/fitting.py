@@ -229,12 +229,8 @@ def _check(estimator, classes, has_targets):
         raise ValueError(f"{name} requires y to be passed, but the target y is None.")
     if classes is not None and not is_classifier(estimator):
         raise ValueError(f"classes are for classifiers, which {name} is not.")
-    if (
-        classes is None
-        and is_classifier(estimator)
-        and not is_fitted(estimator)
-        and not adds_classes(estimator)
-    ):
+    needs_classes = is_classifier(estimator) and not adds_classes(estimator)
+    if classes is None and needs_classes and not is_fitted(estimator):
         raise ValueError(
             f"{name} is not fitted: classes must be passed, for no partition may have "
             "all of them."

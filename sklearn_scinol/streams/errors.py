@@ -37,16 +37,8 @@ class ReadError(ValueError):
 
 def parse_errors():
     """Return the exceptions that parsers raise for bad data."""
-    return (
-        pa.ArrowException,
-        EOFError,
-        LZMAError,
-        MemoryError,
-        NotImplementedError,
-        OSError,
-        OverflowError,
-        ValueError,
-    )
+    others = EOFError, LZMAError, MemoryError, NotImplementedError, OverflowError
+    return pa.ArrowException, OSError, ValueError, *others
 
 
 @contextmanager
