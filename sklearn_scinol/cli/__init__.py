@@ -29,11 +29,14 @@ def _run(arguments):
         with _messages(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             warnings.filterwarnings("always", r"Row \d+ of ")  # --on-bad-row warn
-            warnings.showwarning = _show_warning
+            warnings.showwarning = lambda message, *_: print_line(
+                str(message), file=sys.stderr
+            )
             COMMANDS[arguments.command].run(arguments)
         sys.stdout.flush()
-    except BrokenPipeError:
-        _abandon(sys.stdout)
+    except BrokenPipeError:  # what is left to write goes to the null device
+        with open(os.devnull, "w") as null:
+            os.dup2(null.fileno(), sys.stdout.fileno())
         return 1
     except (Exception, KeyboardInterrupt) as error:
         if arguments.traceback:
@@ -80,14 +83,3 @@ def _messages():
         yield
     finally:
         logger.removeHandler(handler)
-
-
-def _show_warning(message, *_, **__):
-    print_line(str(message), file=sys.stderr)
-
-
-def _abandon(stream):
-    """Redirect a stream without a reader to the null device."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)

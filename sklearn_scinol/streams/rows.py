@@ -231,10 +231,8 @@ class Tables(ABC):
         """Add the columns of folders; return the good rows, and faults of others."""
         own = self.keys.slice(self.files.index(file), 1)
         for name in {*self.schema.names}.difference(table.column_names):
-            kind, value = self.schema.field(name).type, None
-            if name in own.column_names:
-                (value,) = own[name].cast(kind)
-            value = pa.scalar(None, kind) if value is None else value
+            kind, is_key = self.schema.field(name).type, name in own.column_names
+            value = own[name].cast(kind)[0] if is_key else pa.scalar(None, kind)
             table = table.append_column(name, pa.repeat(value, table.num_rows))
         return check_rows(table.select(self.schema.names), self.roles, self.kinds)
 
@@ -314,13 +312,13 @@ def check_rows(table, roles, kinds):
 
     `kinds` are those of columns of text whose values must be read as such.
     """
-    bad, remedies = {}, {}
+    bad = {}
 
     def find(name, wrong, noun):
-        for i in np.flatnonzero(wrong):
-            value = table[name][int(i)].as_py()
+        for i in np.flatnonzero(wrong).tolist():
+            value = table[name][i].as_py()
             found = f"no {noun}" if value in (None, "") else f"the {noun} {value}"
-            bad.setdefault(i, f"has {found} in column {name!r}")
+            bad.setdefault(i, Fault(i, f"has {found} in column {name!r}"))
 
     for name in roles.features:
         if pa.types.is_floating(table.schema.field(name).type):
@@ -330,11 +328,10 @@ def check_rows(table, roles, kinds):
         wrong = [text for text in texts if not can_be(text, kind)]
         if wrong:
             is_wrong = pc.is_in(table[name], pa.array(wrong, table[name].type))
-            for i in np.flatnonzero(is_wrong):
-                value = quote(repr(table[name][int(i)].as_py()))
+            for i in np.flatnonzero(is_wrong).tolist():
+                value = quote(repr(table[name][i].as_py()))
                 reason = f"has {value} in column {name!r}, which is not a {kind}"
-                bad.setdefault(i, reason)
-                remedies[i] = type_option(name, "string")
+                bad.setdefault(i, Fault(i, reason, type_option(name, "string")))
     if roles.target is not None:
         target = as_single_array(table[roles.target])
         wrong = pc.is_null(target, nan_is_null=True)
@@ -354,8 +351,7 @@ def check_rows(table, roles, kinds):
         keep = np.ones(table.num_rows, dtype=bool)
         keep[list(bad)] = False
         table = table.filter(pa.array(keep))
-    faults = sorted(bad.items())
-    return table, [Fault(int(i), why, remedies.get(i, "")) for i, why in faults]
+    return table, sorted(bad.values())
 
 
 def parts_after(skip, parts):
