@@ -102,12 +102,11 @@ class _Lines:
         self.arguments, self.model = arguments, model
         self.cell = common.csv_cells(arguments.escape_formulas)
         self.files = [*map(os.fspath, files)]
+        self.names = [PREDICTION]
         if arguments.proba:
             self.names = model.classes_.tolist()
         elif common.has_intervals(model):
-            self.names = [PREDICTION, *_names_of_ends(model)]
-        else:
-            self.names = [PREDICTION]
+            self.names += _names_of_ends(model)
         self.n_rows, self.sums = 0, {}
         numbers = [FILE] * (len(files) > 1) + [ROW] if arguments.row_number else []
         self.header = [*numbers, *arguments.keep, *self.names]

@@ -99,6 +99,8 @@ class Chunks(NamedTuple):
     @classmethod
     def from_collections(cls, X, y=None, sample_weight=None):
         """Make chunks of the arguments of :func:`fit_dask`."""
+        from dask.core import flatten
+
         if isinstance(X, (list, tuple)):
             chunks = _checked_chunks(X, y, sample_weight)
             return cls([chunk.key for chunk in chunks], _graph(chunks), None)
@@ -109,7 +111,8 @@ class Chunks(NamedTuple):
             raise ValueError("Rows with a sample_weight need a y.")
         X = with_all_columns(given.pop("X"))
         collections = [X, *(_rechunk_like(X, *each) for each in given.items())]
-        parts = zip(*map(_keys, collections), strict=True)
+        keys = [flatten(each.__dask_keys__()) for each in collections]
+        parts = zip(*keys, strict=True)
         return cls([*map(list, parts)], _graph(collections), _lengths(X))
 
     def recipes(self):
@@ -193,13 +196,6 @@ def _graph(collections):
 def _is_future(task):
     distributed = sys.modules.get("distributed")
     return distributed is not None and isinstance(task, distributed.Future)
-
-
-def _keys(collection):
-    """Return the keys of the partitions of a collection."""
-    from dask.core import flatten
-
-    return [*flatten(collection.__dask_keys__())]
 
 
 def check_collections(given):

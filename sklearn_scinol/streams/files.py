@@ -37,8 +37,6 @@ NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 #: Encodings that need no conversion.
 UTF8 = "ascii", "utf-8", "utf-8-sig"
 
-TABS = ".tsv", ".tab"
-
 
 def find_files(path):
     """Find the files of a path, a folder, a pattern, or a list of these."""
@@ -141,7 +139,7 @@ def format_of(files, file_format):
 
 def delimiter_of(file):
     """Return the delimiter of a CSV file, by its name."""
-    return "\t" if _endings(file)[0] in TABS else ","
+    return "\t" if _endings(file)[0] in (".tsv", ".tab") else ","
 
 
 def _endings(file):
