@@ -12,11 +12,11 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._docstrings import described_as
-from .._typing import MatrixLike
+from .._typing import MatrixLike, available_if
 from .._validation import check_finite
 from ..models.kernel import Kernel, KernelModel
 from ..models.linear import LinearModel
-from .linear import _Linear, bounds_regret
+from .linear import _has_bound, _Linear
 
 
 class KernelMethods:
@@ -165,7 +165,7 @@ class KernelMethods:
             raise AttributeError(f"{attribute} is not available with kernel='linear'")
         return self._fitted_model()
 
-    @bounds_regret
+    @available_if(_has_bound)
     @described_as(_Linear.regret_bound)
     def regret_bound(
         self,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from functools import update_wrapper
+from itertools import compress
 from numbers import Integral, Real
-from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from .._hyperparameters import is_value
+from .._typing import available_if
 from ..learners.interface import traits
 from ..losses.methods import is_by_output
 from ..models.additive import AdditiveModel
@@ -29,52 +28,31 @@ from .regressor import OnlineRegressor
 
 ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
-# Signature of a method, without `self`.
-Parameters = ParamSpec("Parameters")
-Bound = TypeVar("Bound")
 
-
-class bounds_regret(Generic[Parameters, Bound]):
-    """Decorate a method that exists only where a bound on the regret is proved.
+def _has_bound(estimator):
+    """Whether a bound on the regret is proved; AttributeError says why not.
 
     The algorithm must have a bound, and learn rows and targets as they are. A row that
     is centred or scaled is changed by another mean or deviation than the row before, so
     that no fixed model of raw rows is a fixed model of the rows learned. The fitted
     model decides, or before there is one the parameters.
     """
-
-    def __init__(self, method: Callable[Concatenate[Any, Parameters], Bound]) -> None:
-        self.method = method
-        update_wrapper(self, method)  # type: ignore[arg-type]
-
-    def __get__(
-        self, estimator: Any, owner: type | None = None
-    ) -> Callable[Parameters, Bound]:
-        if estimator is None:
-            return cast(Any, self.method)
-        is_fitted = estimator.__sklearn_is_fitted__()
-        has_bound = (
-            estimator._model.bounds_regret if is_fitted else estimator._bounds_regret
+    is_fitted = estimator.__sklearn_is_fitted__()
+    has_bound = (
+        estimator._model.bounds_regret if is_fitted else estimator._bounds_regret
+    )
+    if not has_bound:
+        raise AttributeError("No bound is known for its algorithm.")
+    check_learned_in_order(estimator)
+    if changes := _changing_parameters(estimator):
+        off = {"random_features": None}
+        instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
+        verb = "fit with" if is_fitted else "pass"
+        raise AttributeError(
+            "The bound holds for rows and targets that are learned as they are: "
+            f"{verb} {instead}."
         )
-        if not has_bound:
-            raise no_bound(estimator, "since no bound is known for its algorithm")
-        check_learned_in_order(estimator)
-        if changes := _changing_parameters(estimator):
-            off = {"random_features": None}
-            instead = ", ".join(f"`{name}={off.get(name, False)}`" for name in changes)
-            verb = "fit with" if is_fitted else "pass"
-            raise no_bound(
-                estimator,
-                "which holds for rows and targets that are learned as they are: "
-                f"{verb} {instead}",
-            )
-        return MethodType(self.method, estimator)
-
-
-def no_bound(estimator, reason):
-    """Return the error of an estimator that has no regret bound, for a reason."""
-    name = type(estimator).__name__
-    return AttributeError(f"This {name!r} has no attribute 'regret_bound', {reason}.")
+    return True
 
 
 def check_learned_in_order(estimator, model=None):
@@ -85,39 +63,39 @@ def check_learned_in_order(estimator, model=None):
     if not estimator.__sklearn_is_fitted__():
         return
     model = model or estimator._model
-    reasons = {
-        "holds for each of the models that it was merged from": model.is_merged,
-        "is for labels that come before the next row": model.is_late[0],
-    }
-    for reason, is_true in reasons.items():
-        if is_true:
-            raise no_bound(estimator, f"which {reason}")
+    if model.is_merged:
+        raise AttributeError(
+            "The bound on the regret holds for each of the models that it was merged "
+            "from."
+        )
+    if model.is_late[0]:
+        raise AttributeError(
+            "The bound on the regret is for labels that come before the next row."
+        )
 
 
 def _changing_parameters(estimator):
     """Return the parameters that change rows or targets before they are learned."""
-    standardizes = getattr(estimator, "standardize_target", False)
+
+    def is_on(name):
+        return getattr(estimator, name, None) not in ("auto", False, None)
+
+    names = "center", "scale", "standardize_target", "additive", "random_features"
     if not estimator.__sklearn_is_fitted__():
-        found = {
-            "center": estimator.center not in ("auto", False),
-            "scale": estimator.scale,
-            # "auto" does so only where features are centred.
-            "standardize_target": standardizes not in ("auto", False),
-            "additive": getattr(estimator, "additive", False),
-            "random_features": getattr(estimator, "random_features", None) is not None,
-        }
-    elif isinstance(model := estimator._model, LinearModel):
-        found = {
-            "center": model.features.center,
-            "scale": model.features.scale,
-            "standardize_target": model.target is not None
-            and not (standardizes == "auto" and model.features.center),
-            "additive": isinstance(model, AdditiveModel),
-            "random_features": isinstance(model, RandomFeaturesModel),
-        }
-    else:
-        found = {}
-    return [name for name, is_changed in found.items() if is_changed]
+        return [*filter(is_on, names)]
+    model = estimator._model
+    if not isinstance(model, LinearModel):  # with a kernel
+        return []
+    centers, target = model.features.center, getattr(estimator, "standardize_target", 0)
+    found = (
+        centers,
+        model.features.scale,
+        # "auto" does so only where features are centred.
+        model.target is not None and not (target == "auto" and centers),
+        isinstance(model, AdditiveModel),
+        isinstance(model, RandomFeaturesModel),
+    )
+    return [*compress(names, found)]
 
 
 class _Linear:
@@ -286,7 +264,7 @@ class _Linear:
             )
         return model.coefficients()
 
-    @bounds_regret
+    @available_if(_has_bound)
     def regret_bound(self, coef: ArrayLike, intercept: ArrayLike = 0.0) -> float:
         """Bound on the regret against a linear model, on the rows learned so far.
 

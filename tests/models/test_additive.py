@@ -201,8 +201,9 @@ def test_what_only_linear_models_have(fitted):
     assert hasattr(model, "plot_terms")
     assert not hasattr(linear, "plot_terms")
     bounded = ScInOLClassifier(additive=True, center=False)
-    with pytest.raises(AttributeError, match="pass `additive=False`"):
+    with pytest.raises(AttributeError, match="regret_bound") as error:
         bounded.regret_bound  # noqa: B018
+    assert "pass `additive=False`" in str(error.value.__cause__)
 
 
 @pytest.mark.parametrize(

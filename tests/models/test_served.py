@@ -156,7 +156,7 @@ def bound_of(model):
         bound = model.regret_bound
         return bound() if hasattr(model, "expert_losses_") else bound
     except AttributeError as error:
-        return str(error)
+        return str(error.__cause__ or error)
 
 
 @pytest.mark.cases(12)

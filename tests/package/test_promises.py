@@ -36,7 +36,7 @@ def refusal(estimator):
     assert not hasattr(estimator, "regret_bound")
     with pytest.raises(AttributeError, match="regret_bound") as error:
         estimator.regret_bound([1.0])
-    (reason,) = error.value.args
+    (reason,) = error.value.__cause__.args
     assert reason.endswith(".")
     assert "\n" not in reason
     return reason
@@ -107,8 +107,8 @@ def test_auto_is_decided_by_the_first_rows(center):
 def test_algorithms_without_a_bound():
     X, y = rows()
     model = BaselineRegressor("nag", center=False)
-    assert "no bound is known" in refusal(model)
-    assert "no bound is known" in refusal(model.partial_fit(X, y))
+    assert "No bound is known" in refusal(model)
+    assert "No bound is known" in refusal(model.partial_fit(X, y))
     refusal(model.set_params(algorithm="ogd"))
     model.fit(X, y).set_params(algorithm="nag")
     assert np.isfinite(model.regret_bound(np.ones(3)))
