@@ -13,69 +13,32 @@ from sklearn.utils.multiclass import _check_partial_fit_first_call
 from ..engines.clock import learning_time
 from ..estimators import waiting
 from ..estimators.rehearsal import adds_classes
-from .scores import _Rows, concatenate
+from .scores import Rows, concatenate
 
 
-@dataclass
-class _Block:
+@dataclass(kw_only=True)
+class _Block(Rows):
     """Rows that wait for their labels, with all that is known of them."""
 
     numbers: np.ndarray  # of the rows in the stream, ascending
     X: Any  # as they came, or `Waiting` once they were observed
-    y: np.ndarray
-    sample_weight: np.ndarray | None
     known: np.ndarray  # when their labels come
-    scored: _Rows | None = None  # None if they were not predicted
-
-    def __len__(self):
-        return len(self.numbers)
-
-    def __getitem__(self, rows):
-        c, scored = self.sample_weight, self.scored
-        return _Block(
-            self.numbers[rows],
-            waiting.take_rows(self.X, rows),
-            self.y[rows],
-            None if c is None else c[rows],
-            self.known[rows],
-            None if scored is None else scored[rows],
-        )
-
-    @property
-    def weights(self):
-        """Weights of the rows, which are ones if none are given."""
-        c = self.sample_weight
-        return np.ones(len(self)) if c is None else c
+    predictions: dict | None = None
+    classes: np.ndarray | None = None
 
     @property
     def key(self):
         """Key that is the same for blocks that can be joined."""
-        methods = None if self.scored is None else (*self.scored.predictions,)
+        methods = None if self.predictions is None else (*self.predictions,)
         y, has_weights = self.y, self.sample_weight is not None
         return waiting.join_key(self.X), methods, y.shape[1:], y.dtype.kind, has_weights
 
 
 def _joined(blocks, classes):
     """Join blocks with the same key, of which predictions are of fewer classes."""
-    first = blocks[0]
     if len(blocks) == 1:
-        return first
-
-    def together(name):
-        parts = [getattr(block, name) for block in blocks]
-        return None if parts[0] is None else np.concatenate(parts)
-
-    scored = None
-    if first.scored is not None:
-        scored = concatenate([block.scored for block in blocks], classes)
-    return _Block(
-        together("numbers"),
-        waiting.join_rows([block.X for block in blocks]),
-        together("y"),
-        together("sample_weight"),
-        together("known"),
-        scored,
-    )
+        return blocks[0]
+    return concatenate(blocks, classes, waiting.join_rows)
 
 
 class _Store:
@@ -95,10 +58,7 @@ class _Store:
         packed = []
         for block, waits in zip(self._blocks, self._wait, strict=True):
             rest = block[np.flatnonzero(waits)]
-            scored = rest.scored and vars(rest.scored)
-            packed.append(
-                vars(rest) | {"X": waiting.pack_rows(rest.X), "scored": scored}
-            )
+            packed.append(vars(rest) | {"X": waiting.pack_rows(rest.X)})
         return packed
 
     def take(self, numbers, classes):
@@ -177,7 +137,8 @@ class DelayedEstimator:
                 "Pipeline."
             )
         self._labels = np.empty(0)  # that are learned at present
-        self._nothing = _Block(*[np.empty(0)] * 3, None, np.empty(0))
+        nothing = dict.fromkeys(("numbers", "X", "y", "known"), np.empty(0))
+        self._nothing = _Block(**nothing, sample_weight=None)
         classes = learner.first_call.get("classes")
         if learner.is_fitted and classes is not None and not adds_classes(estimator):
             _check_partial_fit_first_call(estimator, classes)
@@ -195,7 +156,8 @@ class DelayedEstimator:
         first, n = self._n_rows, len(y)
         self._n_rows += n
         c = None if sample_weight is None else sample_weight.copy()
-        chunk = _Block(np.arange(first, first + n), X, y.copy(), c, known)
+        numbers = np.arange(first, first + n)
+        chunk = _Block(numbers=numbers, X=X, y=y.copy(), sample_weight=c, known=known)
         self._numbers = np.append(self._numbers, chunk.numbers[known < np.inf])
         self._known = np.append(self._known, known[known < np.inf])
         numbers, before = self._due(times, first, horizon)
@@ -227,9 +189,8 @@ class DelayedEstimator:
     def restore(self, state):
         """Go on from a :meth:`state`."""
         for packed in state["waiting"]:
-            scored = packed["scored"] and _Rows(**packed["scored"])
             X = waiting.unpack_rows(packed["X"])
-            self._store.add(_Block(**packed | {"X": X, "scored": scored}))
+            self._store.add(_Block(**packed | {"X": X}))
         self.arrivals.restore(state["arrivals"])
         self._n_rows = state["n_rows"]
         self._numbers, self._known = state["numbers"], state["known"]
@@ -257,7 +218,7 @@ class DelayedEstimator:
         All classes of their labels are known now; predictions may be older.
         """
         classes = self.learner.classes if blocks else None
-        scored = [each.scored for each in blocks if each.scored is not None]
+        scored = [each for each in blocks if each.predictions is not None]
         rows = [each.with_classes(classes) for each in scored]
         return [(each.y, each.predictions, each.sample_weight) for each in rows]
 
@@ -268,11 +229,11 @@ class DelayedEstimator:
         """Predict the whole chunk, then learn."""
         learner = self.learner
         if learner.is_fitted and len(chunk):
-            predictions = learner.predict(chunk.X)
-            chunk.scored = _Rows(chunk.y, predictions, chunk.weights, learner.classes)
+            chunk.predictions = learner.predict(chunk.X)
+            chunk.classes = learner.classes
         self._store.add(_coming(chunk))
         blocks = self._take(numbers) if len(numbers) else []
-        together = [replace(block, scored=None) for block in blocks]
+        together = [replace(block, predictions=None, classes=None) for block in blocks]
         if len({block.key for block in together}) == 1:
             together = [_joined(together, None)]
         for block in together:
@@ -361,8 +322,7 @@ class DelayedEstimator:
         learner = self.learner
         predictions, chunk.X = predict(chunk.X, learner.methods, *late)
         found = predictions if len(learner.methods) > 1 else predictions[0]
-        rows = chunk.y, learner.with_labels(found), chunk.weights, learner.classes
-        chunk.scored = _Rows(*rows)
+        chunk.predictions, chunk.classes = learner.with_labels(found), learner.classes
         self._store.add(_coming(chunk))
 
     def _take(self, numbers):

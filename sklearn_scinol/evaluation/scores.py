@@ -13,6 +13,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from .._curves import point_after
 from .._validation import last_step
 from ..estimators.regressor import with_quantiles
+from ..estimators.waiting import take_rows
 
 
 def _mean_pinball_loss(y_true, y_pred, *, quantile, sample_weight=None):
@@ -220,21 +221,23 @@ class _RegressorPredictions(RegressorMixin, _Predictions):
     """Stand-in for a regressor."""
 
 
-@dataclass
-class _Rows:
-    """Labels, weights and predictions of rows; in regression `classes` is None."""
+@dataclass(kw_only=True)
+class Rows:
+    """Rows with their labels, and predictions by method, None if there are none.
+
+    In regression `classes` is None, and without weights `sample_weight`.
+    """
 
     y: np.ndarray
-    predictions: dict
-    sample_weight: np.ndarray
+    predictions: dict | None
+    sample_weight: np.ndarray | None
     classes: np.ndarray | None
 
     def __len__(self):
         return self.y.shape[0]
 
     def __getitem__(self, rows):
-        predictions = {method: p[rows] for method, p in self.predictions.items()}
-        return _Rows(self.y[rows], predictions, self.sample_weight[rows], self.classes)
+        return _of_fields(lambda values: take_rows(values[0], rows), [self])
 
     @property
     def are_multilabel(self):
@@ -251,7 +254,7 @@ class _Rows:
             else _padded(method, p, self.classes, classes)
             for method, p in self.predictions.items()
         }
-        return _Rows(self.y, predictions, self.sample_weight, classes)
+        return replace(self, predictions=predictions, classes=classes)
 
     def losses(self):
         """Return the loss of each row: the log loss if there are probabilities.
@@ -292,7 +295,7 @@ class _Rows:
             if "predict" not in accepted_methods(scorer):
                 if classes.size == 1:  # which metrics do not take
                     y, classes = np.zeros(y.shape, dtype=int), np.arange(2)
-                    rows = _Rows(y, predictions, rows.sample_weight, classes[:1])
+                    rows = replace(rows, y=y, classes=classes[:1])
                     predictions = rows.with_classes(classes).predictions
                 scorer = _with_classes(scorer, classes)
             stand_in = _ClassifierPredictions(predictions, classes)
@@ -317,17 +320,23 @@ def _padded(method, p, classes, all_classes):
     return padded
 
 
-def concatenate(blocks, classes=None):
+def concatenate(blocks, classes=None, join=np.concatenate):
     """Join blocks of rows, with all classes, or those that the last block knows."""
     classes = blocks[-1].classes if classes is None else classes
-    blocks = [rows.with_classes(classes) for rows in blocks]
-    predictions = {
-        method: np.concatenate([rows.predictions[method] for rows in blocks])
-        for method in blocks[0].predictions
-    }
-    y = np.concatenate([rows.y for rows in blocks])
-    sample_weight = np.concatenate([rows.sample_weight for rows in blocks])
-    return _Rows(y, predictions, sample_weight, classes)
+    return _of_fields(join, [rows.with_classes(classes) for rows in blocks])
+
+
+def _of_fields(function, blocks):
+    """Return rows whose fields a function makes of those of all blocks."""
+
+    def made(values):
+        if isinstance(values[0], dict):
+            return {each: made([v[each] for v in values]) for each in values[0]}
+        return None if values[0] is None else function(values)
+
+    first, *_ = fields = [*map(vars, blocks)]
+    names = [name for name in first if name != "classes"]
+    return replace(blocks[0], **{n: made([f[n] for f in fields]) for n in names})
 
 
 class _MeanScore:
@@ -374,11 +383,11 @@ class _LabelScore:
 
     def value(self):
         true, predicted = self.confusion.nonzero()
-        rows = _Rows(
-            self.classes[true],
-            {"predict": self.classes[predicted]},
-            self.confusion[true, predicted],
-            self.classes,
+        rows = Rows(
+            y=self.classes[true],
+            predictions={"predict": self.classes[predicted]},
+            sample_weight=self.confusion[true, predicted],
+            classes=self.classes,
         )
         return rows.score(self.scorer)
 
@@ -427,7 +436,7 @@ class _AnyScore:
     def add(self, rows):
         method = next(m for m in accepted_methods(self.scorer) if m in rows.predictions)
         predictions = {method: rows.predictions[method]}
-        self.blocks.append(_Rows(rows.y, predictions, rows.sample_weight, rows.classes))
+        self.blocks.append(replace(rows, predictions=predictions))
 
     def value(self):
         rows = concatenate(self.blocks)
@@ -513,11 +522,10 @@ class RunningScores:
         self.next_point = self._point_after(0)
 
     def add(self, y, predictions, sample_weight, classes):
-        if sample_weight is None:
-            sample_weight = np.ones(y.shape[0])
-        rows = _Rows(y, predictions, sample_weight, classes)
-        if not sample_weight.all():
-            rows = rows[sample_weight > 0]
+        c = np.ones(y.shape[0]) if sample_weight is None else sample_weight
+        rows = Rows(y=y, predictions=predictions, sample_weight=c, classes=classes)
+        if not c.all():
+            rows = rows[c > 0]
         while len(rows):
             next_point = self.next_point
             if self.window is not None:
@@ -591,7 +599,7 @@ class RunningScores:
     def restore(self, state):
         """Go on from a :meth:`state` of scores by the same metrics, without window."""
         self.n_added, self.next_point = state["n_added"], state["next_point"]
-        self.pending = [_Rows(**rows) for rows in state["pending"]]
+        self.pending = [Rows(**rows) for rows in state["pending"]]
         self.n_pending = sum(map(len, self.pending))
         self.n_samples, self.curves = state["n_samples"], state["curves"]
         for name, (kind, values) in state["scores"].items():
