@@ -102,6 +102,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     _THIRDS = (("sure", "medium", "unsure"),)
     _estimator_method = "predict_proba"
     _default = HedgeClassifier
+    _state_type = Thresholds
 
     # Learning.
 
@@ -343,9 +344,3 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
         tags.classifier_tags = get_tags(self._given()).classifier_tags
         tags.classifier_tags.multi_label = False
         return tags
-
-    def _invariants(self):
-        yield from super()._invariants()
-        if self.__sklearn_is_fitted__():
-            is_one = [type(each) is Thresholds for each in self._outputs] == [True]
-            yield "there are thresholds of one output", is_one

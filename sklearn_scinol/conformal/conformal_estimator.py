@@ -13,7 +13,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
 from sklearn.utils import Tags, _safe_indexing, check_consistent_length, get_tags
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
@@ -124,8 +130,9 @@ class ConformalEstimator(
     _METHODS: tuple[str, ...]
     _estimator_method: str
 
-    # Class of the estimator that stands for None.
+    # Class of the estimator that stands for None, and of the state of an output.
     _default: type[BaseEstimator]
+    _state_type: type[Levels]
 
     # In a pipeline it adds its own rollbacks, see `learn_as_last_step`.
     _adds_rollbacks = True
@@ -612,11 +619,12 @@ class ConformalEstimator(
         yield "labels differ", len({*self._labels}) == len(self._labels)
         n_outputs = len(self._outputs)
         yield "the outputs fit their shape", np.prod(self._output_shape) == n_outputs
+        yield "only regressors have several", n_outputs == 1 or is_regressor(self)
+        expected = n_levels, self._n_thirds, self._n_groups
         for each in self._outputs:
-            yield "outputs have states", isinstance(each, Levels)
-            yield "states have all levels", each.n_levels == len(levels)
-            yield "groups are thirds or given", each.n_thirds == self._n_thirds
-            yield "states have all groups", each.n_groups == self._n_groups
+            yield "outputs have states", type(each) is self._state_type
+            sizes = each.n_levels, each.n_thirds, each.n_groups
+            yield "states have all levels, thirds and groups", sizes == expected
         for name in "_has_learned", "_is_merged":
             yield f"{name} is true or false", is_number(vars(self).get(name), bool)
 

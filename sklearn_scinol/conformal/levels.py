@@ -4,7 +4,7 @@ from copy import copy
 
 import numpy as np
 
-from .._invariants import ROUNDING, floats, same_structure
+from .._invariants import ROUNDING, same_structure
 from .._shards import Shards
 from .._state import Part
 from ..blocks import runs_of
@@ -224,17 +224,15 @@ class Levels(Part):
             self.thirds = StandardTransform.merged(shards.thirds)
 
     def invariants(self):
-        for name, values in self.sizes._asdict().items():
-            yield from floats(f"{name} of sizes", values, self.sizes.rates.shape)
-            if name != "means":
-                yield f"{name} of sizes >= 0", values >= 0.0
+        n_thirds, n_groups = self.n_thirds, self.n_groups
+        yield "thirds have groups", n_thirds == 0 or n_groups == 1 + 3**n_thirds
+        fresh = type(self)(self.levels, n_thirds)
+        fresh.make_groups(n_groups)
+        yield from same_structure(self, fresh, "levels")
         level, correction, largest, limits, weights, step = self.ends
-        n_groups, of_ends = self.n_groups, (self.n_groups, len(level))
-        shapes = of_ends[1:], of_ends, of_ends, (2,), (n_groups, 3), (1,)
-        for name, values, shape in zip(
-            self.ends._fields, self.ends, shapes, strict=True
-        ):
-            yield from floats(f"{name} of ends", values, shape)
+        numbers = np.concatenate([*self.sizes, *map(np.ravel, self.ends)])
+        yield "sizes and ends are finite", np.isfinite(numbers)
+        yield "rates and weights of sizes >= 0", np.stack(self.sizes[:2]) >= 0.0
         yield "levels are probabilities", (level > 0.0) & (level < 1.0)
         yield "levels ascend", np.diff(level) > 0.0
         yield "no correction is larger", np.abs(correction) <= largest
@@ -242,14 +240,8 @@ class Levels(Part):
         yield "the step is that of the class", step == self._step
         yield "weights >= 0", weights >= 0.0
         yield "the largest weight is the largest", weights[:, 0] <= weights[:, 1]
-        yield from floats("sums", self.sums, (n_groups, 2, self.n_levels))
-        yield "sums >= 0", self.sums >= 0.0
+        yield "sums are finite and >= 0", np.isfinite(self.sums) & (self.sums >= 0.0)
         yield "covered rows are a part", self.sums[:, 0] <= ROUNDING * weights[:, 2:]
-        if self.thirds is not None:
-            yield "thirds are of values", isinstance(self.thirds, StandardTransform)
-            fresh = StandardTransform(self.n_thirds)
-            yield from same_structure(self.thirds, fresh, "the thirds")
-            yield "there are all thirds", n_groups == 1 + 3**self.n_thirds
 
 
 def _by_thirds(standardised):

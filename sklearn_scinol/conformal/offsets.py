@@ -180,9 +180,7 @@ class Offsets(Levels):
 
     def invariants(self):
         yield from super().invariants()
-        yield "there are all running means", self.sizes.rates.shape == (len(RATES),)
         yield "means of sizes >= 0", self.sizes.means >= 0.0
-        yield "each level has two ends", len(self.ends.level) == 2 * self.n_levels
 
 
 def _inverse(unit):

@@ -114,6 +114,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     _THIRDS = ("narrow", "medium", "wide"), ("low", "middle", "high")
     _estimator_method = "predict"
     _default = HedgeRegressor
+    _state_type = Offsets
 
     # Learning.
 
@@ -414,7 +415,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         yield from super()._invariants()
         if not self.__sklearn_is_fitted__():
             return
-        yield "outputs have offsets", all(isinstance(o, Offsets) for o in self._outputs)
         columns, kinds = self._columns, getattr(self._encoder, "kinds_", {})
         yield "columns are a list", isinstance(columns, list)
         is_known = {*columns} <= {*kinds} or columns == [*range(len(columns))]

@@ -117,9 +117,7 @@ class Thresholds(Levels):
 
     def invariants(self):
         yield from super().invariants()
-        yield "there is one running mean", self.sizes.rates.shape == (1,)
         yield "the mean is that of scores", np.abs(self.sizes.means) <= MAX_LOG_ODDS
-        yield "each level has a threshold", len(self.ends.level) == self.n_levels
 
 
 def _sets(scores, thresholds):
