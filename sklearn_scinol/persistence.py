@@ -32,6 +32,9 @@ from ._shards import Origins
 from ._state import Part
 from .blocks import Slots
 from .estimators.served import Served, ServedKey
+from .evaluation.betting import Bets, TieBreaker
+from .evaluation.monitor import Alarm, LossMonitor, Watch
+from .evaluation.ranks import Ranks
 from .learners.interval_ends import Corrections, ErrorSizes
 from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
@@ -97,6 +100,7 @@ _TYPES = {
     *filter(is_value_type, _classes(learners, losses)),
     *[AdaHedge, AdaHedgeState, Corrections, ErrorSizes, FixedShareState, Kernel],
     *[MixingScale, Origins, Served, ServedKey, Slots, Strings],
+    *[Alarm, Bets, LossMonitor, Ranks, TieBreaker, Watch],
 }
 
 #: Names of the types of this package that models consist of.

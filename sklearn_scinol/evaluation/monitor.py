@@ -111,7 +111,9 @@ class LossMonitor(LinkedToPages, BaseEstimator):
         "false_alarm": [Interval(Real, 0, 1, closed="neither")]
     }
 
-    _watch: _Watch
+    alarms_: list[Alarm]
+    n_samples_seen_: int
+    _watch: Watch
 
     def __init__(self, false_alarm: float = 1e-4) -> None:
         self.false_alarm = false_alarm
@@ -149,7 +151,7 @@ class LossMonitor(LinkedToPages, BaseEstimator):
                 input_name="losses",
             )
         losses = column_or_1d(losses)
-        watch = self._watch.copy() if hasattr(self, "alarms_") else _Watch()
+        watch = self._watch.copy() if hasattr(self, "alarms_") else Watch()
         n_before = watch.n_samples
         alarms = watch.add(losses, self.false_alarm)
         all_alarms = [*getattr(self, "alarms_", []), *alarms]
@@ -158,22 +160,8 @@ class LossMonitor(LinkedToPages, BaseEstimator):
         self.__dict__.update(new, _watch=watch)
         return np.array([alarm.row - 1 - n_before for alarm in alarms], dtype=np.intp)
 
-    def _state(self):
-        """Return what :meth:`update` changes, as plain data."""
-        if not hasattr(self, "alarms_"):
-            return None
-        alarms = [(each.row, each.change, each.direction) for each in self.alarms_]
-        return {"alarms": alarms, "watch": self._watch.state()}
 
-    def _restore(self, state):
-        """Go on from a :meth:`_state`."""
-        if state is not None:
-            self.alarms_ = [Alarm(*each) for each in state["alarms"]]
-            self._watch = _Watch.from_state(state["watch"])
-            self.n_samples_seen_ = self._watch.n_samples
-
-
-class _Watch:
+class Watch:
     """State of a monitor since its last alarm."""
 
     def __init__(self):
@@ -187,22 +175,6 @@ class _Watch:
         copied.ties, copied.bets = copy(self.ties), copy(self.bets)
         copied.ranks = self.ranks.copy()
         return copied
-
-    def state(self):
-        """Return all attributes as plain data."""
-        parts = {name: vars(getattr(self, name)) for name in ("ties", "ranks", "bets")}
-        return vars(self) | parts
-
-    @classmethod
-    def from_state(cls, state):
-        """Make an object with the attributes of a :meth:`state`."""
-        watch = cls()
-        for name, value in state.items():
-            if isinstance(value, dict):
-                vars(getattr(watch, name)).update(value)
-            else:
-                setattr(watch, name, value)
-        return watch
 
     def add(self, losses, false_alarm):
         """Return the alarms that further losses raise."""

@@ -593,7 +593,7 @@ class RunningScores:
             },
             "n_samples": self.n_samples,
             "curves": self.curves,
-            "monitor": self.monitor and self.monitor._state(),
+            "monitor": self.monitor,
         }
 
     def restore(self, state):
@@ -606,7 +606,7 @@ class RunningScores:
             score = self.scores[name] = _RUNNING_SCORES[kind](self.scorers[name])
             vars(score).update(values, scorer=self.scorers[name])
         if self.monitor is not None:
-            self.monitor._restore(state["monitor"])
+            vars(self.monitor).update(vars(state["monitor"]))
             self.alarms = [*getattr(self.monitor, "alarms_", ())]
 
     def _watch(self, rows):
