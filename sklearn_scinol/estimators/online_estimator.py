@@ -448,7 +448,11 @@ class OnlineEstimator(
         for part in self._parts(chunk):
             if serves or isinstance(part.served, Served):
                 part = part.with_served(self._served_rows(part, serves))
-            answers.append(self._learn_part(part, method))
+            decision = np.empty((len(part), self._model.n_outputs))
+            for rows, predictions in self._learn_rows(part):
+                if method is not None:
+                    decision[rows] = predictions
+            answers.append(method and self._to_output(decision, method))
             if serves:
                 served.append(self._as_served(part.served.values))
         answer = method and self._join_answers(answers, chunk, method)
@@ -457,15 +461,6 @@ class OnlineEstimator(
     def _parts(self, chunk):
         """Yield parts of a chunk, each of which is learned with the same classes."""
         yield chunk
-
-    def _learn_part(self, chunk, method):
-        decision = None
-        if method is not None:
-            decision = np.empty((len(chunk), self._model.n_outputs))
-        for rows, predictions in self._learn_rows(chunk):
-            if method is not None:
-                decision[rows] = predictions
-        return None if method is None else self._to_output(decision, method)
 
     def _join_answers(self, answers, chunk, method):
         """Join the predictions of the parts of a chunk."""

@@ -418,7 +418,7 @@ class EstimatorRows(RowByRow):
                 return answer, estimator._as_served(values)
         with without_names(estimator):
             answer, served = estimator._serve(chunk_of(x), method)
-        return first_of(answer), served
+        return answer[0], served
 
     def _predict_locked(self, x, method):
         estimator, x = self.estimator, self._read(x)
@@ -435,8 +435,6 @@ class EstimatorRows(RowByRow):
             return None
         if method == "predict" and self._labels is not None and reported.size == 1:
             return self._labels[int(reported.item(0) > 0.0)]  # as `_to_output` does
-        if isinstance(method, list):
-            return [self._to_output(reported, each) for each in method]
         # The next row overwrites the reported predictions.
         return self.estimator._to_output(reported.copy(), method)[0]
 
