@@ -115,8 +115,10 @@ def best_comparator(
         Log loss of more than two classes: multinomial, or one versus rest as in
         :class:`~sklearn_scinol.AdaImplicitClassifier`. Other losses are always one
         versus rest.
-    epsilon, quantile : float, default=0.1 and 0.5
-        Parameters of "huber" and "epsilon_insensitive", and of "quantile".
+    epsilon : float, default=0.1
+        Parameter of the losses "huber" and "epsilon_insensitive".
+    quantile : float, default=0.5
+        Parameter of the loss "quantile".
     fit_intercept : bool, default=True
         Whether the model has intercepts.
     radius : float, default=None

@@ -114,114 +114,6 @@ class ProgressiveValidationDisplay:
     window: int | None = None
     group_scores: dict[Any, float] | None = None
 
-    @classmethod
-    def from_result(
-        cls,
-        result: ProgressiveValidationResult,
-        *,
-        metric: str | None = None,
-        name: str | None = None,
-        negate_score: bool = False,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw a curve of a result of :func:`progressive_validation`.
-
-        Parameters
-        ----------
-        result : ProgressiveValidationResult
-            The result.
-        metric : str, default=None
-            Name of the metric to draw. None stands for the first.
-        name, negate_score, ax, **kwargs : as of `plot`
-            See :meth:`plot`. A `name` of None stands for the estimator's class.
-
-        Returns
-        -------
-        display : ProgressiveValidationDisplay
-            The display, drawn.
-
-        Raises
-        ------
-        ValueError
-            If the result has no such metric.
-        """
-        if metric is None:
-            metric = next(iter(result.curves))
-        if metric not in result.curves:
-            raise ValueError(
-                f"The result has no metric {metric!r}, only {list(result.curves)}."
-            )
-        window_curves = result.window_curves
-        display = cls(
-            n_samples=result.n_samples,
-            scores=result.curves[metric],
-            score_name=metric,
-            name=type(result.estimator).__name__ if name is None else name,
-            window_n_samples=result.window_n_samples,
-            window_scores=None if window_curves is None else window_curves[metric],
-            alarms=result.alarms,
-            window=result.window,
-            group_scores=_coverage_of_groups(result) if metric == "coverage" else None,
-        )
-        return display.plot(ax, negate_score=negate_score, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        stream: Iterable[Any],
-        *,
-        metrics: str | list[str] | dict[str, Any] | None = None,
-        classes: Labels | None = None,
-        target: str | None = None,
-        window: int | None = None,
-        delay: float | str | timedelta | None = None,
-        time: str | int | None = None,
-        label_time: str | int | None = None,
-        monitor: LossMonitor | None = None,
-        progress: bool = True,
-        name: str | None = None,
-        negate_score: bool = False,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Run :func:`progressive_validation` and draw its first metric.
-
-        Parameters
-        ----------
-        estimator : object
-            Classifier or regressor with `partial_fit`, or a pipeline that ends in one.
-        stream, metrics, classes, target, window : parameters
-            See :func:`progressive_validation`.
-        delay, time, label_time, monitor, progress : parameters
-            See :func:`progressive_validation`.
-        name, negate_score, ax, **kwargs : as of `plot`
-            See :meth:`plot`. A `name` of None stands for the estimator's class.
-
-        Returns
-        -------
-        display : ProgressiveValidationDisplay
-            The display, drawn.
-        """
-        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
-        result = progressive_validation(
-            estimator,
-            stream,
-            metrics=metrics,
-            classes=classes,
-            target=target,
-            window=window,
-            delay=delay,
-            time=time,
-            label_time=label_time,
-            monitor=monitor,
-            progress=progress,
-        )
-        return cls.from_result(
-            result, name=name, negate_score=negate_score, ax=ax, **kwargs
-        )
-
     def plot(
         self,
         ax: Axes | None = None,
@@ -249,7 +141,7 @@ class ProgressiveValidationDisplay:
         Returns
         -------
         display : object
-            The display itself.
+            The display, drawn.
         """
         ax = axes_for(self, ax)
         name = self.name if name is None else name
@@ -280,6 +172,100 @@ class ProgressiveValidationDisplay:
         if ax.get_legend_handles_labels()[0]:
             draw_legend(ax)
         return self
+
+    @classmethod
+    @described_as(plot)
+    def from_result(
+        cls,
+        result: ProgressiveValidationResult,
+        *,
+        metric: str | None = None,
+        name: str | None = None,
+        negate_score: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw a curve of a result of :func:`progressive_validation`.
+
+        Parameters
+        ----------
+        result : ProgressiveValidationResult
+            The result.
+        metric : str, default=None
+            Name of the metric to draw. None stands for the first.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+
+        Raises
+        ------
+        ValueError
+            If the result has no such metric.
+        """
+        if metric is None:
+            metric = next(iter(result.curves))
+        if metric not in result.curves:
+            raise ValueError(
+                f"The result has no metric {metric!r}, only {list(result.curves)}."
+            )
+        window_curves = result.window_curves
+        display = cls(
+            n_samples=result.n_samples,
+            scores=result.curves[metric],
+            score_name=metric,
+            name=type(result.estimator).__name__ if name is None else name,
+            window_n_samples=result.window_n_samples,
+            window_scores=None if window_curves is None else window_curves[metric],
+            alarms=result.alarms,
+            window=result.window,
+            group_scores=_coverage_of_groups(result) if metric == "coverage" else None,
+        )
+        return display.plot(ax, negate_score=negate_score, **kwargs)
+
+    @classmethod
+    @described_as(progressive_validation, from_result)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        stream: Iterable[Any],
+        *,
+        metrics: str | list[str] | dict[str, Any] | None = None,
+        classes: Labels | None = None,
+        target: str | None = None,
+        window: int | None = None,
+        delay: float | str | timedelta | None = None,
+        time: str | int | None = None,
+        label_time: str | int | None = None,
+        monitor: LossMonitor | None = None,
+        progress: bool = True,
+        name: str | None = None,
+        negate_score: bool = False,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Run :func:`progressive_validation` and draw its first metric.
+
+        Returns
+        -------
+        display : object
+            The display, drawn.
+        """
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
+        result = progressive_validation(
+            estimator,
+            stream,
+            metrics=metrics,
+            classes=classes,
+            target=target,
+            window=window,
+            delay=delay,
+            time=time,
+            label_time=label_time,
+            monitor=monitor,
+            progress=progress,
+        )
+        return cls.from_result(
+            result, name=name, negate_score=negate_score, ax=ax, **kwargs
+        )
 
     def _draw_alarms(self, ax, alarms):
         """Draw lines at alarms, and bands where several are close together."""
@@ -411,81 +397,6 @@ class RegretCurveDisplay:
     name: str | None = None
     tuned_bound: ArrayLike | None = None
 
-    @classmethod
-    def from_result(
-        cls,
-        result: RegretCurveResult,
-        *,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the curves of a result of :func:`regret_curve`.
-
-        Parameters
-        ----------
-        result : RegretCurveResult
-            The result.
-        name, ax, **kwargs : as of `plot`
-            See :meth:`plot`. A `name` of None stands for the estimator's class.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
-            The display, drawn.
-        """
-        display = cls(
-            n_samples=result.n_samples,
-            regret=result.regret,
-            bound=result.bound,
-            name=type(result.estimator).__name__ if name is None else name,
-            tuned_bound=None
-            if np.isnan(result.tuned_bound[-1])
-            else result.tuned_bound,
-        )
-        return display.plot(ax, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        stream: Iterable[Any],
-        *,
-        comparator: Comparator | tuple[ArrayLike, ArrayLike] | None = None,
-        classes: Labels | None = None,
-        target: str | None = None,
-        progress: bool = True,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Run :func:`regret_curve` and draw its result.
-
-        Parameters
-        ----------
-        estimator : object
-            Estimator with a `regret_bound`; a clone of it learns the stream.
-        stream, comparator, classes, target, progress : as of the function
-            See :func:`regret_curve`.
-        name, ax, **kwargs : as of `plot`
-            See :meth:`plot`. A `name` of None stands for the estimator's class.
-
-        Returns
-        -------
-        display : RegretCurveDisplay
-            The display, drawn.
-        """
-        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
-        result = regret_curve(
-            estimator,
-            stream,
-            comparator=comparator,
-            classes=classes,
-            target=target,
-            progress=progress,
-        )
-        return cls.from_result(result, name=name, ax=ax, **kwargs)
-
     @described_as(ProgressiveValidationDisplay.plot)
     def plot(
         self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any
@@ -520,3 +431,66 @@ class RegretCurveDisplay:
         ax.set(xlabel="Rows", ylabel="Regret")
         draw_legend(ax)
         return self
+
+    @classmethod
+    @described_as(plot)
+    def from_result(
+        cls,
+        result: RegretCurveResult,
+        *,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the curves of a result of :func:`regret_curve`.
+
+        Parameters
+        ----------
+        result : RegretCurveResult
+            The result.
+        name : str, default=None
+            Name for the legend. None stands for the estimator's class.
+        """
+        display = cls(
+            n_samples=result.n_samples,
+            regret=result.regret,
+            bound=result.bound,
+            name=type(result.estimator).__name__ if name is None else name,
+            tuned_bound=None
+            if np.isnan(result.tuned_bound[-1])
+            else result.tuned_bound,
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    @described_as(regret_curve, from_result)
+    def from_estimator(
+        cls,
+        estimator: Any,
+        stream: Iterable[Any],
+        *,
+        comparator: Comparator | tuple[ArrayLike, ArrayLike] | None = None,
+        classes: Labels | None = None,
+        target: str | None = None,
+        progress: bool = True,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Run :func:`regret_curve` and draw its result.
+
+        Returns
+        -------
+        display : object
+            The display, drawn.
+        """
+        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
+        result = regret_curve(
+            estimator,
+            stream,
+            comparator=comparator,
+            classes=classes,
+            target=target,
+            progress=progress,
+        )
+        return cls.from_result(result, name=name, ax=ax, **kwargs)

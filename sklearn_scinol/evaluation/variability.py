@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from .._docstrings import described_as
 from .._typing import (
     ClassificationLoss,
     Labels,
@@ -15,7 +16,7 @@ from .._typing import (
     validate_params,
 )
 from ..losses import as_targets
-from .comparator import OF_LOSSES, POSITIVE, check_data
+from .comparator import OF_LOSSES, POSITIVE, best_comparator, check_data
 
 # Arcs of the circle, in each of which the best direction is looked for in rounds, and
 # the shares of an arc, or of what is left of it, that are tried.
@@ -25,6 +26,7 @@ N_ARCS, N_ROUNDS, SHARES = 4, 10, np.linspace(-1.0, 1.0, 33)
 ROUNDING = 1e-14
 
 
+@described_as(best_comparator)
 @validate_params(OF_LOSSES | {"radius": [POSITIVE]}, prefer_skip_nested_validation=True)
 def temporal_variability(
     X: MatrixLike,
@@ -51,30 +53,22 @@ def temporal_variability(
 
     Parameters
     ----------
-    X : {array-like, sparse matrix} of shape (n_samples, n_features)
-        Rows of the stream, in their order.
-    y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-        Labels, or targets; several outputs in regression only.
-    loss : str
-        As of :func:`best_comparator`; several classes are one versus rest.
     radius : float
         Largest norm of each output's weights with the intercept, in the units of `X`.
-    sample_weight, classes, epsilon, quantile, fit_intercept : as of the function
-        See :func:`best_comparator`. Rows of weight 0 do not count.
 
     Returns
     -------
     variability : float
         In the units of the loss; several outputs add up.
 
-    Raises
-    ------
-    ValueError
-        If the data, the weights or the classes are not usable.
-
     See Also
     --------
     regret_curve : Regret of an estimator along a stream, with its bound.
+
+    Notes
+    -----
+    Rows are those of a stream, in their order, without rows of weight 0. More than two
+    classes are one versus rest.
 
     References
     ----------
