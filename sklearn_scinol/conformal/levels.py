@@ -27,6 +27,17 @@ class Levels(Part):
     Group 0 is of all rows, and the only one if there are no groups. Others correct its
     ends.
 
+    Parameters
+    ----------
+    level : ndarray of shape (n_ends,)
+        Probabilities of targets below the ends, ascending.
+    n_levels : int
+        Number of levels of coverage.
+    rates, mean, limit : list of float, float, float
+        Rates of the running means, and where means and the range of errors start.
+    n_thirds : int
+        Number of values whose thirds, and combinations of these, are the groups.
+
     Attributes
     ----------
     sizes : ErrorSizes

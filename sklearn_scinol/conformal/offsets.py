@@ -28,24 +28,13 @@ class Offsets(Levels):
     errors in units are predicted by an additive model, from features that tell how
     difficult a row is. :mod:`~sklearn_scinol.learners.interval_ends` corrects them.
 
-    Parameters
-    ----------
-    levels : ndarray of shape (n_levels,)
-        Shares of the targets that intervals have to contain, ascending.
-    n_thirds : {0, 2}, default=0
-        Whether groups are the thirds of widths times the thirds of predictions.
+    Ends are lower ones, then upper ones, by ascending level; sizes in `sums` are widths
+    of intervals. The two thirds, if any, are of widths and of predictions.
 
     Attributes
     ----------
-    sizes : ErrorSizes
-    ends : Corrections
-        Lower ends, then upper ends, by ascending level.
     quantiles : ScInOLRegressor
         Predicts the quantiles of errors in units.
-    sums : ndarray of shape (n_groups, 2, n_levels)
-        Weight of the rows whose target was in the interval, and weighted sums of the
-        intervals' widths.
-    thirds : StandardTransform
     """
 
     _step = STEP
@@ -68,30 +57,24 @@ class Offsets(Levels):
     ):
         """Learn the errors of rows; return the offsets before each.
 
+        These are lower and upper ones, each of shape (n, n_levels), and infinite before
+        the first error.
+
         Parameters
         ----------
         engine : Engine
         groups : ndarray of intp of shape (n,)
             Groups of the rows, if they are given.
-        errors : ndarray of shape (n,)
-            Targets less predictions.
-        weights : ndarray of shape (n,)
-            Rows of weight 0 are not learned.
+        errors, weights : ndarray of shape (n,)
+            Targets less predictions; rows of weight 0 are not learned.
         features : ndarray of shape (n, n_features)
             What the quantiles are predicted from; first the prediction.
         deviations : ndarray of shape (n,) or None
             Standard deviations of the targets, if the estimator has them.
         learn : callable
-            Learns features, errors in units and weights, and returns the quantiles
-            predicted before each row.
+            Learns features, errors in units and weights; returns the quantiles before.
         served : ServedRows, default=None
-            What rows were served which waited for their labels: the second value of
-            :meth:`predict`.
-
-        Returns
-        -------
-        lower, upper : ndarray of shape (n, n_levels)
-            Infinite before the first error.
+            What late rows were served: the second value of :meth:`predict`.
         """
         is_learned = weights > 0.0
         has_errors = np.cumsum(is_learned) > is_learned

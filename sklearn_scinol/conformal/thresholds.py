@@ -37,24 +37,9 @@ def log_odds_against(P):
 class Thresholds(Levels):
     """Thresholds of the scores of labels, see :func:`log_odds_against`.
 
-    Before the first row they are so high that sets have all labels.
-
-    Parameters
-    ----------
-    levels : ndarray of shape (n_levels,)
-        Shares of the rows whose label sets have to contain, ascending.
-    n_thirds : {0, 1}, default=0
-        Whether groups are the thirds of the scores of the likeliest labels.
-
-    Attributes
-    ----------
-    sizes : ErrorSizes
-        Running mean of the scores of the rows' labels.
-    ends : Corrections
-    sums : ndarray of shape (n_groups, 2, n_levels)
-        Weight of the rows whose label was in the set, and weighted sums of the numbers
-        of labels in the sets.
-    thirds : StandardTransform
+    Before the first row they are so high that sets have all labels. They are upper
+    ends, from the running mean of the scores of the rows' labels; sizes in `sums` are
+    numbers of labels in sets. The third, if any, is of scores of the likeliest labels.
     """
 
     _step = STEP
@@ -64,23 +49,10 @@ class Thresholds(Levels):
         super().__init__(levels.copy(), len(levels), [RATE], limit, limit, n_thirds)
 
     def learn(self, engine, groups, scores, codes, weights, served=None):
-        """Learn the labels of rows; return the sets before each.
+        """Learn the labels of rows; return the sets before each, (n, ..., n_levels).
 
-        For other parameters see :meth:`Offsets.learn`.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_classes)
-            Infinite for classes that were not known at a row.
-        codes : ndarray of int of shape (n,)
-            Indices of the rows' classes.
-        served : ServedRows, default=None
-            Thresholds, and groups by thirds, that rows were served which waited for
-            their labels.
-
-        Returns
-        -------
-        sets : ndarray of bool of shape (n, n_classes, n_levels)
+        Scores, of shape (n, n_classes), are infinite for classes that were not known at
+        a row; codes are the rows' classes. See also :meth:`Offsets.learn`.
         """
         rows = np.arange(len(codes))
         of_labels = np.minimum(scores[rows, codes], OUTSIDE)
