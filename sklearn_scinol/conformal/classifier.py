@@ -205,17 +205,21 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
         Classes that were not known when a row was served have infinite scores.
         """
-        n_own, classes = self._outputs[0].n_served, self.classes_
+        n_own, classes, mine = (
+            self._outputs[0].n_served,
+            self.classes_,
+            self._served_key,
+        )
         own = ServedRows.unknown(n, n_own + classes.size)
-        for key, rows in () if served is None else served.groups():
-            if not key.fits_but_for_classes(self._served_key):
+        for i, key in enumerate(() if served is None else served.keys):
+            if not key._replace(classes=mine.classes).fits(mine):
                 continue
-            values, was_known = served.values[rows], np.isin(classes, key.classes)
-            scores = np.full((len(values), classes.size), np.inf)
-            scores[:, was_known] = values[:, n_own : n_own + key.classes.size][
-                :, np.isin(key.classes, classes)
-            ]
-            own.values[rows] = np.hstack([values[:, :n_own], scores])
+            rows, before = served.numbers == i, np.array(key.classes)
+            values = served.values[rows, : n_own + before.size]
+            of_classes = np.full((len(values), classes.size), np.inf)
+            both = np.isin(classes, before), np.isin(before, classes)
+            of_classes[:, both[0]] = values[:, n_own:][:, both[1]]
+            own.values[rows] = np.hstack([values[:, :n_own], of_classes])
             own.is_known |= rows
         return own
 

@@ -28,7 +28,6 @@ from .._invariants import floats, is_number
 from .._locks import SharedByThreads, learns, reads
 from .._parameters import FixedParameters
 from .._rollback import learn_as_last_step, rollback_on_error
-from .._shards import origins_of
 from .._steps import ShowsProgress, adds_rollbacks, checkpoint_step, merge_steps
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from ..estimators.online_estimator import OnlineEstimator
@@ -282,8 +281,7 @@ class ConformalEstimator(
     @property
     def _served_key(self):
         """Key of what this estimator serves."""
-        classes = getattr(self, "classes_", None)
-        return ServedKey(origins_of(self), repr(self._layout()), classes)
+        return ServedKey.of(self, repr(self._layout()))
 
     def _layout(self):
         """Return what is the same in all models that can learn a row as served."""

@@ -25,7 +25,7 @@ from .._docstrings import LinkedToPages
 from .._locks import SharedByThreads, learns, locks_of, reads
 from .._parameters import FixedParameters
 from .._rollback import rollback_on_error, rollbacks_around
-from .._shards import Origins, origins_of
+from .._shards import Origins
 from .._state import Part, checkpoint, make_writable
 from .._typing import Labels, MatrixLike, SampleWeight, _fit_context
 from .._validation import check_finite, without_names
@@ -554,9 +554,7 @@ class OnlineEstimator(
     @property
     def _served_key(self):
         """Key of what this estimator serves."""
-        origins, classes = origins_of(self), getattr(self, "classes_", None)
-        models = f"{self.n_features_in_} {self._model.served_key}"
-        return ServedKey(origins, models, classes)
+        return ServedKey.of(self, f"{self.n_features_in_} {self._model.served_key}")
 
     def _as_served(self, values):
         return Served.by_one(self._served_key, values)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .._shards import Origins
+from .._shards import Origins, origins_of
 from ..models.served import ServedRows
 
 # Number of a row that was not served.
@@ -19,25 +18,17 @@ class ServedKey(NamedTuple):
 
     origins: Origins  # of the estimator, or of one that it was merged from
     models: str  # kinds, names and sizes
-    classes: NDArray[Any] | None = None
+    classes: tuple[Any, ...] = ()
+
+    @classmethod
+    def of(cls, estimator, models):
+        """Return the key of an estimator, whose models are described."""
+        classes = getattr(estimator, "classes_", np.empty(0)).tolist()
+        return cls(origins_of(estimator), models, tuple(classes))
 
     def fits(self, estimator):
         """Whether an estimator with a key can learn rows with this one."""
-        return self.origins <= estimator.origins and self._is_like(estimator)
-
-    def fits_but_for_classes(self, estimator):
-        """Whether it could, if it had the classes."""
-        return self._replace(classes=None).fits(estimator._replace(classes=None))
-
-    def equals(self, other):
-        """Whether keys are equal."""
-        return self.origins == other.origins and self._is_like(other)
-
-    def _is_like(self, other):
-        if self.models != other.models:
-            return False
-        own, others = self.classes, other.classes
-        return own is others or np.array_equal(own, others)
+        return self.origins <= estimator.origins and self[1:] == estimator[1:]
 
 
 class Served:
@@ -92,7 +83,8 @@ class Served:
         numbers, values = np.empty(n, np.intp), np.full((n, width), np.nan)
         start = 0
         for part in parts:
-            places = [_place(key, keys) for key in part.keys]
+            keys += [key for key in part.keys if key not in keys]
+            places = [*map(keys.index, part.keys)]
             rows = slice(start, start + len(part))
             numbers[rows] = np.array([*places, UNSERVED])[part.numbers]
             values[rows, : part.values.shape[1]] = part.values
@@ -116,17 +108,3 @@ class Served:
         values = np.empty((len(self), n_columns))
         values[is_known] = self.values[is_known, :n_columns]
         return ServedRows(values, is_known)
-
-    def groups(self):
-        """Yield each key with a mask of its rows."""
-        for i, key in enumerate(self.keys):
-            yield key, self.numbers == i
-
-
-def _place(key, keys):
-    """Return the index of a key in a list, to which it is added if it is new."""
-    for i, each in enumerate(keys):
-        if each is key or each.equals(key):
-            return i
-    keys.append(key)
-    return len(keys) - 1
