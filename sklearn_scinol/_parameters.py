@@ -1,7 +1,6 @@
 """Parameters that `set_params` changes after the first rows."""
 
 from collections import ChainMap
-from contextlib import contextmanager
 from numbers import Real
 from typing import Any, Self
 
@@ -28,8 +27,7 @@ class FixedParameters:
     #: Names of the others.
     _fixed: frozenset[str] = frozenset()
 
-    #: Values that these had when the estimator began, if some have changed since.
-    #: The first one has.
+    #: Values that parameters had when the estimator began, once some were set since.
     _learned_with: dict[str, Any] | None = None
 
     #: Parameters that a class does not have, with what stands for them. A class need
@@ -49,11 +47,9 @@ class FixedParameters:
         return object.__getattribute__(self, name)  # raises AttributeError
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self._fixed:  # as most that are set while rows are learned
-            super().__setattr__(name, value)
-            return
-        with self._noting_changes([name]):
-            super().__setattr__(name, value)
+        if name in self._fixed:  # as few that are set while rows are learned
+            self._keep_parameters([name])
+        super().__setattr__(name, value)
 
     @described_as(BaseEstimator.set_params)
     def set_params(self, **params: Any) -> Self:
@@ -62,51 +58,36 @@ class FixedParameters:
         After the first rows most of them count at the next `fit` only: until then
         `partial_fit` raises an error, unless they are set back.
         """
-        with self._noting_changes(params):
-            return super().set_params(**params)  # type: ignore[misc]
+        self._keep_parameters(params)
+        return super().set_params(**params)  # type: ignore[misc]
 
-    @contextmanager
-    def _noting_changes(self, names):
-        """Keep what parameters were before the block, which sets these, if they change.
+    def _keep_parameters(self, names):
+        """Keep what parameters are before these are set; they come first in errors.
 
         Parameters of estimators inside count as well: these are cloned when it begins.
         """
-        if not self.__sklearn_is_fitted__():
-            yield
+        names = [name for name in names if name not in self._changeable]
+        if not names or self._learned_with or not self.__sklearn_is_fitted__():
             return
-        before = self._learned_with or {
-            name: value
-            for name, value in self.get_params().items()
-            if name not in self._changeable
-        }
-        try:
-            yield
-        finally:
-            now = self.get_params()
-            changed = [
-                name
-                for name in dict.fromkeys([*names, *before])
-                if name in before
-                and not (name in now and _are_equal(before[name], now[name]))
-            ]
-            vars(self).pop("_learned_with", None)
-            if changed:
-                self._learned_with = {name: before[name] for name in changed} | before
-            checkpoints.add()  # sessions look whether they may go on
+        before = self.get_params()
+        for name in self._changeable & before.keys():
+            del before[name]
+        self._learned_with = {n: before[n] for n in names if n in before} | before
+        checkpoints.add()  # sessions look whether they may go on
 
     def _settle_parameters(self, begins):
         """Take the parameters as they are, or raise ValueError if some have changed."""
         if not self._learned_with:
             return
-        if begins:
-            del self._learned_with
-            return
-        (name, value), *_ = self._learned_with.items()
-        raise ValueError(
-            f"`{name}` is not the same as on the first call, was: {value!r}. "
-            f"{type(self).__name__} cannot change it while it learns: call `fit`, "
-            "which begins anew, or `clone` the estimator first."
-        )
+        now = self.get_params()
+        for name, value in () if begins else self._learned_with.items():
+            if not (name in now and _are_equal(value, now[name])):
+                raise ValueError(
+                    f"`{name}` is not the same as on the first call, was: {value!r}. "
+                    f"{type(self).__name__} cannot change it while it learns: call "
+                    "`fit`, which begins anew, or `clone` the estimator first."
+                )
+        del self._learned_with
 
     def _as_learned(self, name):
         """Return a parameter as it was when the estimator began to learn."""

@@ -127,17 +127,17 @@ class _Baseline(Additive, KernelMethods):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the estimator, or "algorithm__rate" of its `algorithm`."""
         nested = {name: value for name, value in params.items() if "__" in name}
-        with self._noting_changes(params):
-            super().set_params(**{n: params[n] for n in params if n not in nested})
-            valid = self.get_params()
-            for name, value in nested.items():
-                if name not in valid:
-                    raise ValueError(
-                        f"Invalid parameter {name!r} for estimator {self}. Valid "
-                        f"parameters are: {sorted(valid)!r}."
-                    )
-                owner, _, field = name.partition("__")
-                setattr(self, owner, getattr(self, owner)._replace(**{field: value}))
+        self._keep_parameters(params)
+        super().set_params(**{n: params[n] for n in params if n not in nested})
+        valid = self.get_params()
+        for name, value in nested.items():
+            if name not in valid:
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {self}. Valid "
+                    f"parameters are: {sorted(valid)!r}."
+                )
+            owner, _, field = name.partition("__")
+            setattr(self, owner, getattr(self, owner)._replace(**{field: value}))
         return self
 
     def __getstate__(self):

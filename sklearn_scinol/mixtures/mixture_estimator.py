@@ -292,9 +292,8 @@ class MixtureEstimator(Additive, _BaseComposition):
 
         ``"drop"`` leaves an expert out.
         """
-        with self._noting_changes(params):
-            self._set_params("estimators", **params)
-        return self
+        self._keep_parameters(params)
+        return self._set_params("estimators", **params)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
