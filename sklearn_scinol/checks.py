@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples
 
 from ._docstrings import described_as
 from ._hyperparameters import is_value, with_plain_numbers
+from ._invariants import check
 from .baselines import BaselineClassifier, BaselineRegressor
 from .config import config_context
 from .estimators.waiting import take_rows
@@ -139,8 +140,9 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
         Case(learner, "log_loss", 3, np.array),
         Case(learner, "absolute_error", 0, np.array),
     ]
-    charged = [_check_case(case, engines) for case in cases]
-    _assert_close(charged[1], charged[0], learner, "dense and sparse rows agree", 1e-12)
+    dense, of_sparse, *_ = [_check_case(case, engines) for case in cases]
+    agree = "dense and sparse rows agree", _are_close(of_sparse, dense, 1e-12)
+    check([agree], learner)
     has = cases[0].traits
     with config_context(engine="numpy"), np.errstate(all="ignore"):
         for case in cases:
@@ -149,9 +151,9 @@ def check_learner(learner: Any, *, engines: Sequence[str] | None = None) -> None
             if has.stays_finite:
                 _check_extremes(case)
             if has.scale_invariant:
-                _check_powers_of_two(case)
+                check(_powers_of_two(case), learner)
             if has.bounds_regret:
-                _check_bound(case)
+                check(_bound(case), learner)
 
 
 @described_as(check_learner)
@@ -178,8 +180,7 @@ def check_loss(loss: Any, *, engines: Sequence[str] | None = None) -> None:
     _check_is_value(loss, "loss")
     check_is_loss(type(loss))
     loss = with_plain_numbers(loss)
-    with np.errstate(all="ignore"):
-        (_check_joint_formulas if loss.joint else _check_formulas)(loss)
+    check((_joint_formulas if loss.joint else _formulas)(loss), loss)
     n_classes = (3 if loss.joint else 2) if loss.is_classification else 0
     for container in np.array, sparse.csr_array:
         _check_case(Case(OGD(1e-3), loss, n_classes, container), engines)
@@ -233,58 +234,57 @@ def check_step(step: Any, X: Any, y: ArrayLike | None = None) -> None:
     if y is not None and y.dtype.kind not in "fiu":
         given["classes"] = np.unique(y)
 
-    def learned(step, rows, labels=y, X=X):
+    def learned(step, rows, labels=y):
         of_rows = given | {"y": None if labels is None else labels[rows]}
         return _cells(step.partial_fit_transform(take_rows(X, rows), **of_rows))
 
-    whole = deepcopy(step)
-    expected = learned(whole, np.arange(n))
+    check(_invariants_of_step(step, X, y, given, learned), step)
+
+
+def _invariants_of_step(step, X, y, given, learned):
+    """Yield what holds of a step; `learned` learns some rows and transforms them."""
+    n = _num_samples(X)
+    expected = learned(deepcopy(step), np.arange(n))
     parts, pieces = deepcopy(step), []
     for rows in np.split(np.arange(n), [1, 2, 7, n // 2]):
         pieces.append(learned(parts, rows))
         parts = pickle.loads(pickle.dumps(parts))
-    statement = "chunks, and pickling, make no difference"
-    _assert(_same_cells(np.concatenate(pieces), expected), step, statement)
-    half = np.arange(n // 2)
-    begun = deepcopy(step)
+    pieces = np.concatenate(pieces)
+    yield "chunks, and pickling, make no difference", _same_cells(pieces, expected)
+    half, begun = np.arange(n // 2), deepcopy(step)
     of_half = learned(begun, half)
-    statement = "no row sees later rows"
-    _assert(_same_cells(of_half, expected[half]), step, statement)
-    if y is not None:
-        for place in half[1:]:
-            changed = y.copy()
-            changed[place:] = np.roll(y, n // 2 + 1)[place:]
-            own = learned(deepcopy(step), np.arange(place + 1), changed)[place]
-            statement = "no row sees its own label"
-            _assert(_same_cells(own, expected[place]), step, statement)
+    yield "no row sees later rows", _same_cells(of_half, expected[half])
+    for place in half[1:] if y is not None else ():
+        changed = y.copy()
+        changed[place:] = np.roll(y, n // 2 + 1)[place:]
+        own = learned(deepcopy(step), np.arange(place + 1), changed)[place]
+        yield "no row sees its own label", _same_cells(own, expected[place])
     after = np.arange(n // 2, n)
-    asked = _cells(begun.transform(take_rows(X, after[:1])))
-    statement = "`transform` gives what the next row is transformed to"
-    _assert(_are_close(asked, expected[after[:1]]), step, statement)
-    if hasattr(step, "observe_transform"):
-        _check_observed(step, begun, X, y, given, after, expected)
-
-
-def _check_observed(step, begun, X, y, given, after, expected):
-    """Check a step that has learned half of the rows and observes the others."""
+    asked, following = _cells(begun.transform(take_rows(X, after[:1]))), expected[after]
+    yield (
+        "`transform` gives what the next row is transformed to",
+        _differ_by_rounding(asked, following[:1]),
+    )
+    if not hasattr(step, "observe_transform"):
+        return
     one, other = deepcopy(begun), deepcopy(begun)
-    for row in after:
+    for row, of_row in zip(after, following, strict=True):
         x = take_rows(X, slice(row, row + 1))
         observed = _cells(one.observe_transform(x))
-        _assert(other.observe(x) is other, step, "`observe` returns the step")
+        yield "`observe` returns the step", other.observe(x) is other
         if y is not None and hasattr(step, "learn_labels"):
             labels = given | {"y": y[row : row + 1]}
             for each in one, other:
                 learns = each.learn_labels(x, **labels) is each
-                _assert(learns, step, "`learn_labels` returns the step")
-        statement = (
+                yield "`learn_labels` returns the step", learns
+        yield (
             "`observe_transform` and `learn_labels`, row by row, are "
-            "`partial_fit_transform`"
+            "`partial_fit_transform`",
+            _same_cells(observed, of_row[np.newaxis]),
         )
-        _assert(_same_cells(observed, expected[row : row + 1]), step, statement)
     x = take_rows(X, slice(0, 1))
     alike = _same_cells(_cells(one.transform(x)), _cells(other.transform(x)))
-    _assert(alike, step, "`observe` learns what `observe_transform` does")
+    yield "`observe` learns what `observe_transform` does", alike
 
 
 def _cells(Z):
@@ -304,7 +304,7 @@ def _same_cells(actual, expected):
     return all(a == b or (a != a and b != b) for a, b in pairs)
 
 
-def _are_close(actual, expected):
+def _differ_by_rounding(actual, expected):
     """Whether numbers differ by rounding at most, and other cells not at all."""
     if actual.dtype.kind not in "fiub" or actual.shape != expected.shape:
         return _same_cells(actual, expected)
@@ -316,14 +316,9 @@ def _check_is_value(value, what):
         raise TypeError(f"Expected an instance of a {what}, got {value!r}.")
 
 
-def _assert(holds, subject, statement):
-    if not np.all(holds):
-        raise AssertionError(f"{subject}: expected that {statement}.")
-
-
-def _assert_close(actual, expected, subject, statement, tolerance=1e-10):
-    tolerance = tolerance * np.abs(expected).max(initial=0.0)
-    _assert(np.abs(actual - expected) <= tolerance, subject, statement)
+def _are_close(actual, expected, tolerance=1e-10):
+    """Whether numbers differ by a share of the largest one at most."""
+    return np.abs(actual - expected) <= tolerance * np.abs(expected).max(initial=0.0)
 
 
 @contextmanager
@@ -348,40 +343,41 @@ def _check_case(case, engines):
     """Check what does not depend on what is declared; return the predictions."""
     if engines is None:
         engines = ("numpy", *(["numba"] if find_spec("numba") else []))
-    of_engines = []
+    of_engines: list = []
     for engine in engines:
-        with config_context(engine=engine), np.errstate(all="ignore"), _named(case):
-            of_engines.append(_check_rows(case))
-    for charged in of_engines[1:]:
-        _assert_close(charged, of_engines[0], case.learner, "all engines agree", 1e-12)
+        with config_context(engine=engine), _named(case):
+            check(_of_rows(case, of_engines), case.learner)
+        agree = "all engines agree", _are_close(of_engines[-1], of_engines[0], 1e-12)
+        check([agree], case.learner)
     return of_engines[0]
 
 
-def _check_rows(case):
-    (X, y), learner = case.data(), case.learner
+def _of_rows(case, charged):
+    """Yield what holds of rows; append the predictions that are charged."""
+    X, y = case.data()
     c = np.random.default_rng(1).choice([0.0, 0.1, 1.0, 5.0], size=len(y))
     c[0] = 1.0
     whole, parts, some = case.make(), case.make(), case.make()
-    charged = case.learn(whole, X, y, c)
+    charged.append(case.learn(whole, X, y, c))
     whole._check_state()
     in_parts = []
     for rows in np.split(np.arange(len(y)), [1, 2, 9, 30]):
         in_parts.append(case.learn(parts, X[rows], y[rows], c[rows]))
         parts = pickle.loads(pickle.dumps(parts))
-    in_parts = np.concatenate(in_parts)
-    statement = "chunks, and pickling, make no difference"
-    _assert(in_parts.tobytes() == charged.tobytes(), learner, statement)
-    _assert(_state(parts) == _state(whole), learner, statement)
+    are_same = np.concatenate(in_parts).tobytes() == charged[-1].tobytes()
+    are_same &= _state(parts) == _state(whole)
+    yield "chunks, and pickling, make no difference", are_same
     case.learn(some, X[c > 0.0], y[c > 0.0], c[c > 0.0])
-    _assert(_state(some) == _state(whole), learner, "rows of weight 0 change nothing")
+    yield "rows of weight 0 change nothing", _state(some) == _state(whole)
     unweighted = case.make()
     case.learn(unweighted, X[:1], y[:1])
     for r in range(1, 15):
         decision = case.decide(unweighted, X[r : r + 1])
-        statement = "a row is charged for what is predicted before it is learned"
         own = case.learn(unweighted, X[r : r + 1], y[r : r + 1])
-        _assert_close(own, decision, learner, statement)
-    return charged
+        yield (
+            "a row is charged for what is predicted before it is learned",
+            _are_close(own, decision),
+        )
 
 
 def _state(estimator):
@@ -417,15 +413,15 @@ def _check_extremes(case):
         raise AssertionError(f"{case.learner}: expected that {statement}.") from error
 
 
-def _check_powers_of_two(case):
+def _powers_of_two(case):
     X, y = case.data()
     units = 2.0 ** np.random.default_rng(3).integers(-300, 301, size=N_FEATURES)
-    charged = [case.learn(case.make(), rows, y) for rows in (X, X * units)]
+    charged = [case.learn(case.make(), rows, y).tobytes() for rows in (X, X * units)]
     statement = "powers of two as units of features do not change predictions"
-    _assert(charged[0].tobytes() == charged[1].tobytes(), case.learner, statement)
+    yield statement, charged[0] == charged[1]
 
 
-def _check_bound(case):
+def _bound(case):
     rng = np.random.default_rng(4)
     for seed in range(5):
         X, y = case.data(seed=seed)
@@ -439,13 +435,13 @@ def _check_bound(case):
             bound = estimator.regret_bound(coef if n_outputs > 1 else coef[0])
             rounding = 1e-9 * max(estimator.cumulative_loss_, 1.0)
             statement = f"the regret, {regret:g}, is at most its bound, {bound:g}"
-            _assert(regret <= bound + rounding, case.learner, statement)
+            yield statement, regret <= bound + rounding
 
 
 # Formulas of losses.
 
 
-def _check_formulas(loss):
+def _formulas(loss):
     targets = (-1.0, 1.0) if loss.is_classification else (-1.3, 0.0, 2.0)
     for target in targets:
         near = target + np.array([0.0, 1e-3, -1e-3])
@@ -453,68 +449,63 @@ def _check_formulas(loss):
         y = np.full(p.size, target)
         value, g = loss.value(y, p), loss.gradient(y, p)
         rounding = 1e-12 * (1.0 + value)
-        _assert(value >= 0.0, loss, "`value` is not negative")
+        yield "`value` is not negative", value >= 0.0
         for step in 1e-6, -1e-6:
             below = loss.value(y, p + step) + rounding >= value + g * step
-            _assert(below, loss, "`gradient` is the derivative, or a subgradient")
+            yield "`gradient` is the derivative, or a subgradient", below
         tangents = value[:, None] + g[:, None] * (p - p[:, None])
-        _assert(tangents <= value + 1e-9 * (1.0 + value), loss, "`value` is convex")
+        yield "`value` is convex", tangents <= value + 1e-9 * (1.0 + value)
         is_bounded = np.abs(g) <= loss.lipschitz * (1.0 + 1e-9)
-        _assert(is_bounded, loss, "slopes are at most `lipschitz`")
+        yield "slopes are at most `lipschitz`", is_bounded
         for method, of_array in (loss.value, value), (loss.gradient, g):
             of_numbers = np.array([method(target, float(one)) for one in p])
             statement = f"`{method.__name__}` is the same of numbers as of arrays"
-            _assert_close(of_numbers, of_array, loss, statement, 1e-12)
-        for name, check in ("minimiser", _check_minimum), ("proximal", _check_steps):
-            if hasattr(loss, name):
-                check(loss, target, p)
-    _check_probabilities(loss, [1, 3])
+            yield statement, _are_close(of_numbers, of_array, 1e-12)
+        if hasattr(loss, "minimiser"):
+            for one in p:
+                minimiser = np.clip(float(loss.minimiser(target, one)), -700.0, 700.0)
+                lowest = loss.value(target, minimiser)
+                yield "`minimiser` is one", lowest <= value + 1e-12
+        if hasattr(loss, "proximal"):
+            yield from _steps(loss, target, p)
+    yield from _probabilities(loss, [1, 3])
 
 
-def _check_minimum(loss, y, p):
-    for one in p:
-        minimiser = float(loss.minimiser(y, one))
-        lowest = loss.value(y, np.clip(minimiser, -700.0, 700.0))
-        _assert(lowest <= loss.value(y, p) + 1e-12, loss, "`minimiser` is one")
-
-
-def _check_steps(loss, y, p):
+def _steps(loss, y, p):
     for one in map(float, p[::4]):
         for s in 1e-3, 1.0, 1e3, MAX_STEP:
             u, decrease = loss.proximal(y, one, s)
             others = u + np.array([0.0, 1e-4, -1e-4, 1.0, -1.0]) * max(abs(u), 1e-3)
             totals = loss.value(y, one + others) + 0.5 * others * (others / s)
             rounding = 1e-9 * (1.0 + loss.value(y, one))
-            _assert(totals[0] <= totals + rounding, loss, "`proximal` minimises")
+            yield "`proximal` minimises", totals[0] <= totals + rounding
             fall = loss.value(y, one) - totals[0]
-            is_fall = np.abs(fall - decrease) <= rounding
-            _assert(is_fall, loss, "`proximal` gives the decrease")
+            yield "`proximal` gives the decrease", np.abs(fall - decrease) <= rounding
 
 
-def _check_joint_formulas(loss):
+def _joint_formulas(loss):
     rng = np.random.default_rng(0)
     P, y = 3.0 * rng.normal(size=(30, 4)), rng.integers(4, size=30)
     value = loss.value(y, P)
     rows = np.array([loss.row_value(k, p) for k, p in zip(y, P, strict=True)])
-    _assert_close(rows, value, loss, "`row_value` is `value` of a row", 1e-12)
-    _assert(value >= 0.0, loss, "`value` is not negative")
+    yield "`row_value` is `value` of a row", _are_close(rows, value, 1e-12)
+    yield "`value` is not negative", value >= 0.0
     G = np.empty_like(P)
     for k, p, g in zip(y, P, G, strict=True):
         loss.row_gradient(k, p, g)
     is_bounded = np.abs(G) <= loss.lipschitz * (1.0 + 1e-9)
-    _assert(is_bounded, loss, "slopes are at most `lipschitz`")
+    yield "slopes are at most `lipschitz`", is_bounded
     for step in [*1e-6 * np.eye(4), *-1e-6 * np.eye(4), *rng.normal(size=(20, 4))]:
         above = loss.value(y, P + step) + 1e-12 * (1.0 + value) - value - G @ step
-        statement = "`row_gradient` is the derivative, or `value` convex"
-        _assert(above >= 0.0, loss, statement)
-    _check_probabilities(loss, [4])
+        yield "`row_gradient` is the derivative, or `value` convex", above >= 0.0
+    yield from _probabilities(loss, [4])
 
 
-def _check_probabilities(loss, numbers_of_outputs):
+def _probabilities(loss, numbers_of_outputs):
     for n_outputs in numbers_of_outputs if hasattr(loss, "log_probabilities") else ():
         p = 3.0 * np.random.default_rng(1).normal(size=(20, n_outputs))
         log = loss.log_probabilities(p)
-        is_right = log.shape == (20, max(n_outputs, 2))
-        _assert(is_right, loss, "`log_probabilities` has a column for each class")
+        has_classes = log.shape == (20, max(n_outputs, 2))
+        yield "`log_probabilities` has a column for each class", has_classes
         sums = np.exp(log).sum(axis=1)
-        _assert_close(sums, np.ones(20), loss, "probabilities sum to 1")
+        yield "probabilities sum to 1", _are_close(sums, np.ones(20))
