@@ -24,9 +24,6 @@ class FixedParameters:
     #: Parameters that each call reads, or only `fit`: they may change at any time.
     _changeable: frozenset[str] = frozenset()
 
-    #: Names of the others.
-    _fixed: frozenset[str] = frozenset()
-
     #: Values that parameters had when the estimator began, once some were set since.
     _learned_with: dict[str, Any] | None = None
 
@@ -38,8 +35,6 @@ class FixedParameters:
         super().__init_subclass__(**kwargs)
         of_classes = [vars(kind).get("_lacking", {}) for kind in cls.__mro__]
         cls._lacking = dict(ChainMap(*of_classes))
-        names = cls._get_param_names()  # type: ignore[attr-defined]
-        cls._fixed = frozenset(names) - cls._changeable
 
     def __getattr__(self, name: str) -> Any:
         if name in self._lacking:
@@ -47,7 +42,7 @@ class FixedParameters:
         return object.__getattribute__(self, name)  # raises AttributeError
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._fixed:  # as few that are set while rows are learned
+        if not (name.startswith("_") or name.endswith("_")):  # set by learning
             self._keep_parameters([name])
         super().__setattr__(name, value)
 
@@ -93,6 +88,19 @@ class FixedParameters:
         """Return a parameter as it was when the estimator began to learn."""
         changed = self._learned_with or {}
         return changed[name] if name in changed else getattr(self, name)
+
+    def _invariants(self):
+        """Yield what holds of parameters, see :mod:`sklearn_scinol._invariants`.
+
+        Those of an unfitted estimator are validated when rows come.
+        """
+        names = self._get_param_names()
+        yield "all parameters are set", all(hasattr(self, name) for name in names)
+        if self.__sklearn_is_fitted__():
+            former = self._learned_with
+            yield "former parameters have names", former is None or type(former) is dict
+            if former is None:  # otherwise those that changed are validated by `fit`
+                self._validate_params()
 
 
 def _are_equal(a, b):

@@ -597,13 +597,9 @@ class ConformalEstimator(
         return [each.with_groups(places, merged._n_groups) for each in self._outputs]
 
     def _invariants(self):
-        names = self._get_param_names()
-        yield "all parameters are set", all(hasattr(self, name) for name in names)
+        yield from super()._invariants()
         if not self.__sklearn_is_fitted__():
             return
-        self._validate_params()
-        changed = self._learned_with
-        yield "former parameters have names", changed is None or type(changed) is dict
         yield "there is an estimator", hasattr(self, "estimator_")
         levels = self._levels
         n_levels = np.size(self._as_learned("confidence_level"))

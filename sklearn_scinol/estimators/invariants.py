@@ -26,6 +26,7 @@ class InvariantsMixin:
 
     def _invariants(self):
         """Yield what holds between two calls, see :mod:`sklearn_scinol._invariants`."""
+        yield from super()._invariants()
         yield from invariants_of_input(self)
         if not self.__sklearn_is_fitted__():
             return
@@ -45,18 +46,9 @@ class InvariantsMixin:
 
 
 def invariants_of_input(estimator):
-    """Yield what holds of the parameters of an estimator and of its input features.
-
-    Parameters of an unfitted estimator are validated when rows come.
-    """
-    names = estimator._get_param_names()
-    yield "all parameters are set", all(hasattr(estimator, name) for name in names)
+    """Yield what holds of the input features of an estimator."""
     if not estimator.__sklearn_is_fitted__():
         return
-    changed = estimator._learned_with
-    yield "former parameters have names", changed is None or type(changed) is dict
-    if changed is None:  # otherwise those that changed are validated by `fit`
-        estimator._validate_params()
     yield "has origins", isinstance(getattr(estimator, "_origins", Origins()), Origins)
     n_features = estimator.n_features_in_
     yield "n_features_in_ is a number of features", is_count(n_features, 1)

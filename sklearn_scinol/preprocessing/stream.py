@@ -379,6 +379,7 @@ class StreamTransformer(
         return merged, merged._merge_state(engine, shards, sources)
 
     def _invariants(self):
+        yield from super()._invariants()
         yield from invariants_of_input(self)
         if self.__sklearn_is_fitted__():
             yield "n_samples_seen_ is an integer", is_count(self.n_samples_seen_)
