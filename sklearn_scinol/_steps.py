@@ -49,10 +49,7 @@ def can_learn(step, method="partial_fit"):
 
 
 def adds_rollbacks(step):
-    """Whether a step predicts and learns row by row, and adds its own rollbacks.
-
-    So do estimators and pipelines of this package, see :func:`learn_as_last_step`.
-    """
+    """Whether a step learns row by row under its own rollbacks, as our estimators."""
     return getattr(step, "_adds_rollbacks", False)
 
 

@@ -327,8 +327,7 @@ def _check_unpacked_size(path, data, max_bytes):
 def _unpacked_size(data, limit):
     """Return the memory that an archive takes; check its parts if it is below a limit.
 
-    Parts overlap nowhere, so that a small file has no large ones many times, and arrays
-    have as many bytes as they say.
+    Parts overlap nowhere, and arrays have as many bytes as they say.
     """
     with ZipFile(BytesIO(data)) as archive:
         parts = sorted(archive.infolist(), key=lambda part: part.header_offset)

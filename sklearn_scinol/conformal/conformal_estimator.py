@@ -188,10 +188,7 @@ class ConformalEstimator(
         return self
 
     def _learn_first(self, X, y, sample_weight, **given):
-        """Forget all rows, and learn; yield what :meth:`_to_output` needs, by parts.
-
-        Of an estimator from elsewhere only the first part has no honest prediction.
-        """
+        """Forget all rows, and learn; yield what :meth:`_to_output` needs, by parts."""
         self._start()
         if predicts_by_row(self.estimator_):
             starts = [0]
@@ -563,10 +560,7 @@ class ConformalEstimator(
     # Merging.
 
     def _merged(self, others, start, placements=None):
-        """Return a model that has learned the rows of this one and of others.
-
-        The placements have the columns of features of each, and of `start`.
-        """
+        """Return a model of the rows of all; see :meth:`MergingMixin._merged`."""
         if not others:
             return deepcopy(self)
         members = [self, *others]

@@ -164,10 +164,7 @@ class _Baseline(Additive, KernelMethods):
 
     @property
     def _takes_joint_losses(self) -> bool:
-        """Whether the learner takes a loss that couples the classes.
-
-        Implicit steps are taken in one output at a time.
-        """
+        """Whether it takes losses that couple classes; most implicit steps do not."""
         learner = self._learner_type
         return not traits(learner).implicit or hasattr(learner, "learn_jointly")
 

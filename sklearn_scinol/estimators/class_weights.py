@@ -67,10 +67,7 @@ def _product(weights, c):
 
 
 def _running_weights(codes, c, counts):
-    """Compute balanced weights of rows, each from the rows of weight > 0 up to it.
-
-    `counts` has the numbers of earlier rows of each class.
-    """
+    """Return balanced weights, each from counts of classes before and rows up to it."""
     learned = slice(None) if c is None else c > 0.0
     weights = np.ones(codes.size)
     codes = codes[learned]

@@ -151,13 +151,9 @@ class _Linear:
 
     @abstractmethod
     def _make_learner(self, lipschitz):
-        """Return the learner, with the hyperparameters of the estimator.
+        """Return the learner of the estimator, for a loss of a Lipschitz constant.
 
-        Parameters
-        ----------
-        lipschitz : float or ndarray of shape (n_outputs,)
-            Lipschitz constant of the loss as the learner sees it, if there is one; or
-            one for each output.
+        It is that of the loss as the learner sees it, or one for each output.
         """
 
     def _centers(self, X):

@@ -417,10 +417,7 @@ class OnlineEstimator(
 
     @learns
     def _learn_chunk(self, chunk, method):
-        """Learn rows that were validated, as a part of a call.
-
-        Returns the predictions of `method` before each row, and weights of losses.
-        """
+        """Learn valid rows; return predictions before each, and weights of losses."""
         chunk = self._with_class_weights(chunk)
         c = chunk.sample_weight
         weights = np.ones(len(chunk)) if c is None else c
@@ -654,8 +651,7 @@ class OnlineEstimator(
     def _row_target_converter(self):
         """Return a function that converts a label or target to the model's.
 
-        The function returns None for labels and targets that need full validation. It
-        is None itself where labels have weights.
+        It returns None for those that need validation; where all do, it is None itself.
         """
 
     def _decision(self, X):

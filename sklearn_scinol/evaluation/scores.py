@@ -158,10 +158,7 @@ def make_scorers(metrics, estimator):
 
 
 def _with_classes(scorer, classes):
-    """Return a scorer that knows the classes of the columns of predictions.
-
-    Rows need not hold all classes.
-    """
+    """Return a scorer that knows the classes of all columns of predictions."""
     metric = scorer._score_func
     if "labels" not in signature(metric).parameters:
         return scorer
