@@ -77,27 +77,19 @@ class Served:
         parts = list(parts)
         if len(parts) == 1:
             return parts[0]
-        keys: list[ServedKey] = []
-        width = max((part.values.shape[1] for part in parts), default=0)
-        n = sum(map(len, parts))
-        numbers, values = np.empty(n, np.intp), np.full((n, width), np.nan)
-        start = 0
+        keys = [*dict.fromkeys(key for part in parts for key in part.keys)]
+        width = max(part.values.shape[1] for part in parts)
+        numbers, values = [], []
         for part in parts:
-            keys += [key for key in part.keys if key not in keys]
-            places = [*map(keys.index, part.keys)]
-            rows = slice(start, start + len(part))
-            numbers[rows] = np.array([*places, UNSERVED])[part.numbers]
-            values[rows, : part.values.shape[1]] = part.values
-            start = rows.stop
+            places = np.array([*map(keys.index, part.keys), UNSERVED])
+            numbers.append(places[part.numbers])
+            missing = (0, 0), (0, width - part.values.shape[1])
+            values.append(np.pad(part.values, missing, constant_values=np.nan))
         inner = None
         if any(part.inner is not None for part in parts):
-            inner = cls.concatenate(
-                [
-                    cls.unknown(len(part)) if part.inner is None else part.inner
-                    for part in parts
-                ]
-            )
-        return cls(keys, numbers, values, inner)
+            known = (part.inner or cls.unknown(len(part)) for part in parts)
+            inner = cls.concatenate(known)
+        return cls(keys, np.concatenate(numbers), np.concatenate(values), inner)
 
     def rows_for(self, key, n_columns):
         """Return a copy as :class:`ServedRows` for an estimator; None if none fits."""
