@@ -35,6 +35,7 @@ from .estimators.served import Served, ServedKey
 from .evaluation.betting import Bets, TieBreaker
 from .evaluation.monitor import Alarm, LossMonitor, Watch
 from .evaluation.ranks import Ranks
+from .evaluation.scores import LabelScore, MeanScore, R2Score, Rows
 from .learners.interval_ends import Corrections, ErrorSizes
 from .mixing.adahedge import AdaHedgeState
 from .mixing.fixed_share import FixedShareState
@@ -101,6 +102,7 @@ _TYPES = {
     *[AdaHedge, AdaHedgeState, Corrections, ErrorSizes, FixedShareState, Kernel],
     *[MixingScale, Origins, Served, ServedKey, Slots, Strings],
     *[Alarm, Bets, LossMonitor, Ranks, TieBreaker, Watch],
+    *[LabelScore, MeanScore, R2Score, Rows],
 }
 
 #: Names of the types of this package that models consist of.

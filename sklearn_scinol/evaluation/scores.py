@@ -336,13 +336,20 @@ def _of_fields(function, blocks):
     return replace(blocks[0], **{n: made([f[n] for f in fields]) for n in names})
 
 
-class _MeanScore:
-    """Score that is a mean over rows, from the sum so far."""
+class _Score:
+    """Running score, which is saved without its scorer."""
 
     def __init__(self, scorer):
         self.scorer = scorer
-        self.total = 0.0
-        self.weight = 0.0
+
+    def __getstate__(self):
+        return vars(self) | {"scorer": None}
+
+
+class MeanScore(_Score):
+    """Score that is a mean over rows, from the sum so far."""
+
+    total = weight = 0.0
 
     def add(self, rows):
         rows = rows.measured_by(self.scorer)
@@ -355,12 +362,10 @@ class _MeanScore:
         return self.total / self.weight if self.weight else np.nan
 
 
-class _LabelScore:
+class LabelScore(_Score):
     """Score of predicted labels, from the confusion matrix."""
 
-    def __init__(self, scorer):
-        self.scorer = scorer
-        self.classes = None
+    classes = None
 
     def add(self, rows):
         classes = rows.classes
@@ -389,15 +394,12 @@ class _LabelScore:
         return rows.score(self.scorer)
 
 
-class _R2Score:
+class R2Score(_Score):
     """Coefficient of determination, from moments of targets and errors."""
 
-    def __init__(self, scorer):
-        self.n_rows = 0
-        self.weight = 0.0
-        self.mean = 0.0
-        self.squares = 0.0  # weighted sum of squared deviations from the mean
-        self.squared_errors = 0.0
+    n_rows = 0
+    weight = mean = 0.0
+    squares = squared_errors = 0.0  # sums, weighted: of deviations from the mean first
 
     def add(self, rows):
         y, c = rows.y.astype(np.float64), rows.sample_weight
@@ -441,9 +443,11 @@ class _AnyScore:
         return rows.score(self.scorer)
 
 
-#: Running scores by their names.
-_RUNNING_SCORES = {kind.__name__: kind for kind in (_MeanScore, _LabelScore, _R2Score)}
-
+#: Attributes of :class:`RunningScores` that rows change, but for the window.
+_STATE = (
+    *("n_added", "n_pending", "next_point", "pending"),
+    *("scores", "n_samples", "curves", "monitor"),
+)
 
 # Silences metrics that warn where they are not defined yet.
 _ignore_undefined_scores = partial(
@@ -459,16 +463,16 @@ def _running_score(scorer, rows):
     metric = scorer._score_func
     means = _MEANS_OVER_ROWS | (_MEANS_OF_LABELS if rows.are_multilabel else set())
     if metric in means and scorer._kwargs.get("normalize", True):
-        return _MeanScore(scorer)
+        return MeanScore(scorer)
     if (
         rows.classes is not None
         and not rows.are_multilabel
         and accepted_methods(scorer) == ("predict",)
         and "sample_weight" in signature(metric).parameters
     ):
-        return _LabelScore(scorer)
+        return LabelScore(scorer)
     if metric is of_sklearn.r2_score and not scorer._kwargs:
-        return _R2Score(scorer)
+        return R2Score(scorer)
     return _AnyScore(scorer)
 
 
@@ -578,32 +582,16 @@ class RunningScores:
         }
 
     def state(self):
-        """Return the scores so far as plain data."""
-        pending = [concatenate(self.pending)] if self.pending else []
-        return {
-            "n_added": self.n_added,
-            "next_point": self.next_point,
-            "pending": [vars(rows) for rows in pending],
-            "scores": {
-                name: (type(score).__name__, vars(score) | {"scorer": None})
-                for name, score in self.scores.items()
-            },
-            "n_samples": self.n_samples,
-            "curves": self.curves,
-            "monitor": self.monitor,
-        }
+        """Return what rows have changed, to be saved."""
+        self.pending = [concatenate(self.pending)] if self.pending else []
+        return {name: vars(self)[name] for name in _STATE}
 
     def restore(self, state):
         """Go on from a :meth:`state` of scores by the same metrics, without window."""
-        self.n_added, self.next_point = state["n_added"], state["next_point"]
-        self.pending = [Rows(**rows) for rows in state["pending"]]
-        self.n_pending = sum(map(len, self.pending))
-        self.n_samples, self.curves = state["n_samples"], state["curves"]
-        for name, (kind, values) in state["scores"].items():
-            score = self.scores[name] = _RUNNING_SCORES[kind](self.scorers[name])
-            vars(score).update(values, scorer=self.scorers[name])
+        vars(self).update({name: state[name] for name in _STATE})
+        for name, score in self.scores.items():
+            score.scorer = self.scorers[name]
         if self.monitor is not None:
-            vars(self.monitor).update(vars(state["monitor"]))
             self.alarms = [*getattr(self.monitor, "alarms_", ())]
 
     def _watch(self, rows):

@@ -44,6 +44,7 @@ from sklearn_scinol import (
     ScInOLClassifier,
 )
 from sklearn_scinol.evaluation import LossMonitor
+from sklearn_scinol.evaluation.scores import LabelScore, MeanScore, R2Score, Rows
 from sklearn_scinol.experts import AdaHedge, FixedShare
 from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.persistence import FORMAT_VERSION, HEADER, TRUSTED_TYPES, load, save
@@ -195,7 +196,8 @@ def test_trusted_types_are_those_of_models():
     models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
     models.append(models[0]._serve([[0.0] * models[0].n_features_in_])[1])
-    models.append(LossMonitor())
+    empty = Rows(y=np.empty(0), predictions={}, sample_weight=None, classes=None)
+    models += [LabelScore(None), MeanScore(None), R2Score(None), empty, LossMonitor()]
     assert models[-1].update(np.arange(10_000)).size > 0
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
