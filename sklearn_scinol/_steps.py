@@ -65,8 +65,8 @@ class PipelineRows(RowByRow):
 
     _observes = True
 
-    def __init__(self, pipeline, classes):
-        super().__init__(pipeline, classes)
+    def __init__(self, pipeline, classes=None, n_features=None):
+        super().__init__(pipeline, classes, n_features)
         self._checked = []
         self._rows_of_last = pipeline._final_estimator.row_by_row(classes=classes)
         self._transformers()

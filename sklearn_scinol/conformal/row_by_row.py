@@ -38,13 +38,8 @@ class ConformalRows(RowByRow):
     """Learn and predict single rows by a :class:`ConformalEstimator`."""
 
     def __init__(self, model, classes=None, n_features=None):
-        super().__init__(model, classes)
-        self._n_features = n_features
+        super().__init__(model, classes, n_features)
         self._rows = {}
-
-    def __getstate__(self):
-        # Prepared objects are of this process only.
-        return super().__getstate__() | {"_rows": {}}
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         model = self.estimator

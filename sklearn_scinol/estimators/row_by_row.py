@@ -106,6 +106,8 @@ class RowByRow(metaclass=ABCMeta):
     estimator : estimator of this package
     classes : array-like of shape (n_classes,), default=None
         See `row_by_row`.
+    n_features : int, default=None
+        See `row_by_row`.
 
     Attributes
     ----------
@@ -130,17 +132,20 @@ class RowByRow(metaclass=ABCMeta):
     # Whether rows that come are learned before their labels.
     _observes = False
 
-    def __init__(self, estimator: Any, classes: Labels | None = None) -> None:
+    def __init__(
+        self,
+        estimator: Any,
+        classes: Labels | None = None,
+        n_features: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self._classes = classes
+        self._n_features = n_features
         self._locks = locks_of(estimator)
 
-    def __getstate__(self):
-        return {name: value for name, value in vars(self).items() if name != "_locks"}
-
-    def __setstate__(self, state):
-        vars(self).update(state)
-        self._locks = locks_of(self.estimator)
+    def __reduce__(self):
+        # What is prepared is of this process only.
+        return type(self), (self.estimator, self._classes, self._n_features)
 
     def learn_one(self, x: RowLike, y: Any, sample_weight: float | None = None) -> Self:
         """Learn from a row.
@@ -368,17 +373,11 @@ class EstimatorRows(RowByRow):
     Rows may also be a :class:`SparseRow` or :class:`OpaqueRow`, which pipelines give.
     """
 
-    def __init__(self, estimator, classes, n_features):
-        super().__init__(estimator, classes)
-        self._n_features = n_features
+    def __init__(self, estimator, classes=None, n_features=None):
+        super().__init__(estimator, classes, n_features)
         self._sessions = {}  # by engines, and whether rows are served
         self._labels = self._target = None
         self._centers = self._is_compiled_ahead = False
-
-    def __getstate__(self):
-        # Sessions are of this process only.
-        own = {"_sessions": {}, "_target": None, "_is_compiled_ahead": False}
-        return super().__getstate__() | own
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         estimator, x = self.estimator, self._read(x)
