@@ -145,132 +145,115 @@ def regret_curve(
     """
     if comparator is None:
         stream = list(stream)
-    run = _RegretRun(clone(estimator), classes)
+    learner: Any = clone(estimator)
+    first_call = _first_call(learner, classes)
+    n, next_point, loss, points = 0, point_after(0), 0.0, list[Any]()
+
+    def add_point():
+        bound = learner.regret_bound(coef, intercept)
+        tuned = learner._model.tuned_bound(coef, intercept)
+        points.append((n, learner.cumulative_loss_, loss, bound, tuned))
+
     with _progress_bar(progress) as bar:
         for chunk in stream:
             X, y, sample_weight = _unpack(chunk, target)
-            for rows in run.until_points(len(y)):
-                weight = None if sample_weight is None else sample_weight[rows]
-                run.learn(_safe_indexing(X, rows), y[rows], weight)
-                if run.n == 1:
+            start = 0
+            while start < len(y):
+                rows = slice(start, min(len(y), start + next_point - n))
+                c = None if sample_weight is None else sample_weight[rows]
+                part = _safe_indexing(X, rows), y[rows]
+                learner.partial_fit(*part, sample_weight=c, **first_call)
+                if n == 0:
+                    first_call = {}
                     if comparator is None:
                         chunks = [_unpack(chunk, target) for chunk in stream]
-                        comparator = run.find_comparator(chunks)
-                    run.set_comparator(comparator)
-                run.compare(_safe_indexing(X, rows), y[rows], weight)
+                        comparator = _best_in_hindsight(learner, chunks)
+                    coef, intercept = _coefficients(learner, comparator)
+                n, start = n + len(part[1]), rows.stop
+                Z, targets, weights = _checked(learner, *part, c)
+                losses = row_losses(Z, targets, learner._model.loss, coef, intercept)
+                loss += float(weights @ losses)
+                if n == next_point:
+                    add_point()
+                    next_point = point_after(n)
             if bar is not None:
                 bar.update(len(y))
-    if run.n == 0:
+    if n == 0:
         raise ValueError("The stream is empty.")
-    run.finish()
-    total = run.comparator_loss
+    if points[-1][0] != n:
+        add_point()
     if not isinstance(comparator, Comparator):
-        comparator = Comparator(run.coef, run.intercept, total, total)
+        comparator = Comparator(coef, intercept, loss, loss)
     return RegretCurveResult(
-        run.learner, comparator, *map(np.array, zip(*run.points, strict=True))
+        learner, comparator, *map(np.array, zip(*points, strict=True))
     )
 
 
-class _RegretRun:
-    """Losses of a learner and of a fixed linear model on the same rows."""
-
-    def __init__(self, learner, classes):
-        if hasattr(type(learner), "estimators_"):
-            raise AttributeError(
-                "regret_curve is for linear models; the regret of "
-                f"{type(learner).__name__} is relative to its experts."
-            )
-        learner.regret_bound  # noqa: B018  (raises the reason if there is none)
-        for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
-            if learner.get_params().get(name) == value:
-                raise ValueError(f"regret_curve does not take {name}={value!r}.")
-        if with_quantiles(learner) is not None:
-            raise ValueError(
-                f"regret_curve does not take quantile={learner.quantile!r}: follow the "
-                "regret of one quantile at a time."
-            )
-        self.learner = learner
-        self.first_call = {}
-        if is_classifier(learner):
-            if classes is None:
-                raise ValueError(
-                    "classes must be passed for a classifier: the first rows need not "
-                    "hold all of them."
-                )
-            self.first_call = {"classes": np.unique(classes)}
-        self.n, self.comparator_loss, self.points = 0, 0.0, []
-
-    def until_points(self, n):
-        """Yield slices of `n` rows that end at the points of the curves."""
-        start = 0
-        while start < n:
-            stop = min(n, start + self._next_point() - self.n)
-            yield slice(start, stop)
-            start = stop
-
-    def _next_point(self):
-        return point_after(self.points[-1][0] if self.points else 0)
-
-    def learn(self, X, y, sample_weight):
-        self.learner.partial_fit(X, y, sample_weight=sample_weight, **self.first_call)
-        self.first_call = {}
-        self.n += len(y)
-
-    def find_comparator(self, chunks):
-        """Return the best comparator for all rows."""
-        loss = self.learner._model.loss
-        if loss.joint and type(loss) not in JOINT.values():
-            raise ValueError(f"comparator must be given with loss={loss!r}.")
-        blocks = [*zip(*(self._checked(*chunk) for chunk in chunks), strict=True)]
-        is_sparse = any(map(sparse.issparse, blocks[0]))
-        stack = sparse.vstack if is_sparse else np.vstack
-        return best_on_targets(
-            sparse.csr_array(stack(blocks[0])) if is_sparse else stack(blocks[0]),
-            *map(np.concatenate, blocks[1:]),
-            loss,
-            self.learner._model.n_outputs,
-            fit_intercept=self.learner.fit_intercept,
-            radius=self.learner.get_params().get("radius"),
+def _first_call(learner, classes):
+    """Check that a learner is of linear models; return keywords of its first call."""
+    if hasattr(type(learner), "estimators_"):
+        raise AttributeError(
+            "regret_curve is for linear models; the regret of "
+            f"{type(learner).__name__} is relative to its experts."
         )
+    learner.regret_bound  # noqa: B018  (raises the reason if there is none)
+    for name, value in {"new_classes": "add", "class_weight": "balanced"}.items():
+        if learner.get_params().get(name) == value:
+            raise ValueError(f"regret_curve does not take {name}={value!r}.")
+    if with_quantiles(learner) is not None:
+        raise ValueError(
+            f"regret_curve does not take quantile={learner.quantile!r}: follow the "
+            "regret of one quantile at a time."
+        )
+    if not is_classifier(learner):
+        return {}
+    if classes is None:
+        raise ValueError(
+            "classes must be passed for a classifier: the first rows need not hold "
+            "all of them."
+        )
+    return {"classes": np.unique(classes)}
 
-    def set_comparator(self, comparator):
-        """Set the model to compare with."""
-        if isinstance(comparator, Comparator):
-            comparator = comparator.coef, comparator.intercept
-        try:
-            coef, intercept = comparator
-        except (TypeError, ValueError):
-            raise ValueError(
-                "comparator must be what best_comparator returns or a tuple (coef, "
-                f"intercept); got {comparator!r}."
-            ) from None
-        self.learner.regret_bound(coef, intercept)  # checks the shapes
-        shape = self.learner._model.n_outputs, self.learner.n_features_in_
-        self.coef = np.array(coef, dtype=np.float64).reshape(shape)
-        self.intercept = np.broadcast_to(np.float64(intercept), shape[:1])
 
-    def compare(self, X, y, sample_weight):
-        """Add the model's loss on rows that were learned, and a point if due."""
-        X, y, sample_weight = self._checked(X, y, sample_weight)
-        losses = row_losses(X, y, self.learner._model.loss, self.coef, self.intercept)
-        self.comparator_loss += float(sample_weight @ losses)
-        if self.n == self._next_point():
-            self._add_point()
+def _best_in_hindsight(learner, chunks):
+    """Return the best comparator for all rows of a learner that has begun."""
+    loss = learner._model.loss
+    if loss.joint and type(loss) not in JOINT.values():
+        raise ValueError(f"comparator must be given with loss={loss!r}.")
+    blocks = [*zip(*(_checked(learner, *chunk) for chunk in chunks), strict=True)]
+    is_sparse = any(map(sparse.issparse, blocks[0]))
+    stack = sparse.vstack if is_sparse else np.vstack
+    return best_on_targets(
+        sparse.csr_array(stack(blocks[0])) if is_sparse else stack(blocks[0]),
+        *map(np.concatenate, blocks[1:]),
+        loss,
+        learner._model.n_outputs,
+        fit_intercept=learner.fit_intercept,
+        radius=learner.get_params().get("radius"),
+    )
 
-    def finish(self):
-        if self.points[-1][0] != self.n:
-            self._add_point()
 
-    def _add_point(self):
-        bound = self.learner.regret_bound(self.coef, self.intercept)
-        tuned = self.learner._model.tuned_bound(self.coef, self.intercept)
-        loss = self.learner.cumulative_loss_
-        self.points.append((self.n, loss, self.comparator_loss, bound, tuned))
+def _coefficients(learner, comparator):
+    """Return coefficients and intercepts of the model to compare with."""
+    if isinstance(comparator, Comparator):
+        comparator = comparator.coef, comparator.intercept
+    try:
+        coef, intercept = comparator
+    except (TypeError, ValueError):
+        raise ValueError(
+            "comparator must be what best_comparator returns or a tuple (coef, "
+            f"intercept); got {comparator!r}."
+        ) from None
+    learner.regret_bound(coef, intercept)  # checks the shapes
+    shape = learner._model.n_outputs, learner.n_features_in_
+    coef = np.array(coef, dtype=np.float64).reshape(shape)
+    return coef, np.broadcast_to(np.float64(intercept), shape[:1])
 
-    def _checked(self, X, y, sample_weight):
-        """Validate rows, targets and weights as the learner does."""
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
-        if is_classifier(self.learner):
-            y = column_or_1d(y)
-        y, sample_weight = self.learner._validate_target(y, sample_weight)[:2]
-        return X, y, np.ones(len(y)) if sample_weight is None else sample_weight
+
+def _checked(learner, X, y, sample_weight):
+    """Validate rows, targets and weights as the learner does."""
+    X = check_array(X, accept_sparse="csr", dtype=np.float64)
+    if is_classifier(learner):
+        y = column_or_1d(y)
+    y, sample_weight = learner._validate_target(y, sample_weight)[:2]
+    return X, y, np.ones(len(y)) if sample_weight is None else sample_weight
