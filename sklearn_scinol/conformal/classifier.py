@@ -311,7 +311,7 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
     @property
     def mean_size_(self) -> float | NDArray[np.float64]:
         """Mean number of labels in the sets so far."""
-        return self._of_levels(lambda each: each.means[1], "mean_size_")
+        return self._of_levels(lambda each: each.means[1])
 
     @described_as(ConformalEstimator._bound)
     def coverage_bound(

@@ -344,13 +344,10 @@ class ConformalEstimator(
         learn = partial(learn_as_last_step, estimator, rollbacks)
         if predicts_by_row(estimator):
             return learn(estimator.partial_fit_predict, X, y, method=method, **given)
-        predict = getattr(estimator, method)
-        if self._has_learned:
-            predictions = predict(X)
-            learn(estimator.partial_fit, X, y, **given)
-            return predictions
+        predict = partial(getattr(estimator, method), X)
+        predictions = predict() if self._has_learned else None
         learn(estimator.partial_fit, X, y, **given)
-        return predict(X)
+        return predict() if predictions is None else predictions
 
     def _without_unpredicted(self, weights):
         """Return weights that are 0 for rows of which no prediction was made before."""
@@ -401,7 +398,7 @@ class ConformalEstimator(
     @property
     def groups_(self) -> list[Any]:
         """Labels of the groups that rows were of."""
-        self._check_has("groups_")
+        check_is_fitted(self)
         if self._n_thirds:
             # The thirds of the first value come one after the other.
             return [", ".join(each[::-1]) for each in product(*self._THIRDS[::-1])]
@@ -476,12 +473,12 @@ class ConformalEstimator(
     @property
     def coverage_(self) -> float | NDArray[np.float64]:
         """Share of the targets so far that were covered."""
-        return self._of_levels(lambda each: each.means[0], "coverage_")
+        return self._of_levels(lambda each: each.means[0])
 
     @property
     def group_coverage_(self) -> dict[Any, Any]:
         """Share of the targets so far that were covered, for each of `groups_`."""
-        return self._of_groups(lambda each: each.coverage_of_groups, "group_coverage_")
+        return self._of_groups(lambda each: each.coverage_of_groups)
 
     def _bound(self, by_group):
         """Return the bound on the deviation of the coverage.
@@ -505,25 +502,18 @@ class ConformalEstimator(
                 "for each of the models that it was merged from."
             )
         if by_group:
-            return self._of_groups(lambda each: each.bound_of_groups, "coverage_bound")
-        return self._of_levels(lambda each: each.bound, "coverage_bound")
+            return self._of_groups(lambda each: each.bound_of_groups)
+        return self._of_levels(lambda each: each.bound)
 
-    def _of_groups(self, function, name):
+    def _of_groups(self, function):
         """Return what a function has for each group, by the groups' labels."""
-        self._check_has(name)
         return {
-            label: self._of_levels(lambda each, k=k: function(each)[k], name)
+            label: self._of_levels(lambda each, k=k: function(each)[k])
             for k, label in enumerate(self.groups_)
         }
 
-    def _check_has(self, name):
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(
-                f"{type(self).__name__!r} object has no attribute {name!r}"
-            )
-
-    def _of_levels(self, function, name):
-        self._check_has(name)
+    def _of_levels(self, function):
+        check_is_fitted(self)
         values = np.stack([function(each) for each in self._outputs])
         values = values[:, self._level_indices()]
         values = values if self._output_shape else values[0]

@@ -69,7 +69,7 @@ class Offsets(Levels):
             Targets less predictions; rows of weight 0 are not learned.
         features : ndarray of shape (n, n_features)
             What the quantiles are predicted from; first the prediction.
-        deviations : ndarray of shape (n,) or None
+        deviations : ndarray of shape (n, 1) or (n, 0)
             Standard deviations of the targets, if the estimator has them.
         learn : callable
             Learns features, errors in units and weights; returns the quantiles before.
@@ -137,11 +137,9 @@ class Offsets(Levels):
 
     def _features(self, sizes, features, deviations):
         """Return the features of the quantiles, which have no unit of the target."""
-        columns = [sizes[:, OTHERS]]
-        if deviations is not None:
-            columns.append(deviations[:, np.newaxis])
+        ratios = np.hstack([sizes[:, OTHERS], deviations])
         with np.errstate(over="ignore"):
-            ratios = np.hstack(columns) * _inverse(sizes[:, UNIT])[:, np.newaxis]
+            ratios *= _inverse(sizes[:, UNIT])[:, np.newaxis]
         features = np.hstack([np.fmin(ratios, MAX_RATIO), features])
         # Values that are equal but for rounding must be in one bin.
         return features.astype(np.float32).astype(np.float64)

@@ -159,7 +159,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         is_first, rows = self._outputs is None, (X, y, sample_weight, rollbacks)
         with self._recorded_deviations() as recorded:
             predictions, inner = self._learn_inner(*rows, how)
-        deviations = np.concatenate(recorded) if recorded else None
         y = np.asarray(y, dtype=np.float64)
         weights = check_weights(sample_weight, y)
         if predictions.shape != y.shape:
@@ -189,6 +188,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         errors = (y - predictions).reshape(len(y), -1)
         weights = self._without_unpredicted(weights)
         engine, learned = current_engine(), []
+        deviations = np.concatenate(recorded) if recorded else np.empty((len(y), 0))
         rollbacks.append(checkpoint(self._standard))
         features = self._features(X, predictions)
         features = self._standard.learn_some(engine, features, weights > 0.0)
@@ -199,9 +199,8 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
             learn = partial(_learn_quantiles, offsets.quantiles, rollbacks)
             if how.prepared is not None:
                 learn = partial(how.prepared.learn_quantiles, k, rollbacks)
-            deviation = None if deviations is None else deviations[:, k]
-            of_output = self._of_output(features, k)
-            of_rows = groups, errors[:, k], weights, of_output, deviation
+            of_output = self._of_output(features, k), deviations[:, k : k + 1]
+            of_rows = groups, errors[:, k], weights, *of_output
             learned.append(offsets.learn(engine, *of_rows, learn, of_outputs[k]))
         if how.serves:
             own = Served.by_one(self._served_key, own.values, inner)
@@ -334,21 +333,16 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         return predictions, np.concatenate(recorded)[: len(predictions)], inner
 
     def _parts_of(self, X, predictions, deviations, *, exactly=False):
-        n_outputs = len(self._outputs)
-        if deviations is None:
-            deviations = [None] * n_outputs
-        else:
-            deviations = deviations.reshape(-1, n_outputs).T
-        features = self._standard.transform(self._features(X, predictions))
-        features, groups = _filled(features), self._group_codes(X)
-        found = [
-            offsets.predict(
-                groups, self._of_output(features, k), deviations[k], exactly=exactly
-            )
-            for k, offsets in enumerate(self._outputs)
-        ]
-        offsets, states = zip(*found, strict=True)
         of_outputs = predictions.reshape(len(predictions), -1)
+        if deviations is None:
+            deviations = of_outputs[:, :0]
+        deviations = deviations.reshape(len(of_outputs), -1)
+        features = self._standard.transform(self._features(X, predictions))
+        features, groups, found = _filled(features), self._group_codes(X), []
+        for k, offsets in enumerate(self._outputs):
+            of_output = self._of_output(features, k), deviations[:, k : k + 1]
+            found.append(offsets.predict(groups, *of_output, exactly=exactly))
+        offsets, states = zip(*found, strict=True)
         return (predictions, offsets), np.hstack([of_outputs, *states])
 
     def _layout(self):
@@ -359,7 +353,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
     @property
     def mean_width_(self) -> float | NDArray[np.float64]:
         """Mean width of the intervals so far, in the units of the targets."""
-        return self._of_levels(lambda each: each.means[1], "mean_width_")
+        return self._of_levels(lambda each: each.means[1])
 
     @described_as(ConformalEstimator._bound)
     def coverage_bound(
