@@ -254,25 +254,17 @@ class Expert(Part):
         )
 
 
-# Functions of several experts, to be called perhaps in another thread or process. They
-# return experts that have learned, since a process has copies.
+# Functions of several experts, to be called perhaps in another thread. Of each expert
+# they return predictions, losses, and the weights of these.
 
 
 def learn_block(experts, block, served, are_new):
-    """Learn a block of transformed rows, with models that share a memory, or one.
-
-    Also returns the :class:`ServedRows` of each, or None.
-    """
-    engine = current_engine()
-    found = of_block(engine, experts, block, served, are_new)
-    given = block.weights.given
-    for expert, predictions, mixed, _ in found:
+    """Learn a block of transformed rows, with models that share a memory, or one."""
+    found = of_block(current_engine(), experts, block, served, are_new)
+    for expert, (predictions, mixed, _) in zip(experts, found, strict=True):
         if not (predictions.all_finite and np.isfinite(mixed).all()):
             expert._raise_not_finite()
-    pairs = zip(found, served or [None] * len(found), strict=True)
-    return [
-        (expert, mixed, losses, given, own) for (expert, _, mixed, losses), own in pairs
-    ]
+    return [(mixed, losses, block.weights.given) for _, mixed, losses in found]
 
 
 def of_block(engine, experts, block, served=None, are_new=True):
@@ -280,16 +272,14 @@ def of_block(engine, experts, block, served=None, are_new=True):
     models = [expert.model for expert in experts]
     of_experts = learn_served(engine, models, block, served, are_new)
     return [
-        (expert, predictions, *expert.mixture_predictions(engine, predictions, block))
+        (predictions, *expert.mixture_predictions(engine, predictions, block))
         for expert, predictions in zip(experts, of_experts, strict=True)
     ]
 
 
 def learn_chunk(experts, chunk, labels):
-    """Learn untransformed rows; also return their :class:`ServedRows`, or None."""
-    return [
-        (expert, *expert.learn_chunk(chunk, labels), chunk.served) for expert in experts
-    ]
+    """Learn untransformed rows."""
+    return [expert.learn_chunk(chunk, labels) for expert in experts]
 
 
 def predict_transformed(experts, Z):

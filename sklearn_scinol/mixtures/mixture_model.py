@@ -5,7 +5,6 @@ from contextvars import ContextVar
 from copy import copy
 from functools import partial
 from itertools import product
-from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -209,13 +208,7 @@ class MixtureModel(Model):
                 served, of_mixture = self.split_served(of_rows)
                 calls = self.calls(groups, blocks, labels, served, are_new)
                 results = self._run(run, calls)
-                experts, predictions, losses, weights, own = zip(*results, strict=True)
-                if not all(map(is_, experts, self.experts)):  # copies of a process
-                    for room, copied in zip(served or (), own, strict=False):
-                        room.values[:] = copied.values
-                    self.experts = list(experts)
-                    self._share_transforms()
-                    groups[:] = self.groups()
+                predictions, losses, weights = zip(*results, strict=True)
                 for (_, of_call), of_block in zip(self._call, weights, strict=True):
                     of_call.append(of_block)
                 block = self.block(blocks[0])

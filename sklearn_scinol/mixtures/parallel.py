@@ -6,8 +6,7 @@ from functools import partial
 from time import sleep
 
 import sklearn
-from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib import effective_n_jobs
 
 from .._rollback import finish
 from ..config import config_context, get_config
@@ -22,18 +21,15 @@ def workers(n_jobs):
 
     When it returns or raises, no call runs any more that can change this memory.
     """
-    backend, _ = get_active_backend(prefer="threads")
-    call = partial(_call_configured, get_config(), sklearn.get_config())
-    if effective_n_jobs(n_jobs) == 1:
+    n_threads = effective_n_jobs(n_jobs)
+    if n_threads == 1:
         yield lambda calls: [function(*arguments) for function, *arguments in calls]
-    elif getattr(backend, "supports_sharedmem", False):
-        # Where joblib would look for results every 10 ms only, and leave calls running
-        # when it is interrupted.
-        with ThreadPoolExecutor(effective_n_jobs(n_jobs)) as pool:
-            yield lambda calls: _run_in_threads(pool, call, calls)
-    else:
-        with Parallel(n_jobs=n_jobs, max_nbytes=None) as parallel:
-            yield lambda calls: parallel(delayed(call)(*each) for each in calls)
+        return
+    call = partial(_call_configured, get_config(), sklearn.get_config())
+    # joblib's own would look for results every 10 ms only, and leave calls running when
+    # it is interrupted.
+    with ThreadPoolExecutor(n_threads) as pool:
+        yield lambda calls: _run_in_threads(pool, call, calls)
 
 
 def _run_in_threads(pool, call, calls):
@@ -62,6 +58,6 @@ def _run_in_threads(pool, call, calls):
 
 
 def _call_configured(config, sklearn_config, function, *arguments):
-    """Call a function in a thread or process that has no configuration."""
+    """Call a function in a thread that has no configuration."""
     with config_context(**config), sklearn.config_context(**sklearn_config):
         return function(*arguments)

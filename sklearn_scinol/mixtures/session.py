@@ -22,7 +22,7 @@ class MixtureSession(Session):
         for _, places, block, own, _ in calls:
             experts = [model.experts[place] for place in places]
             of_experts = of_block(recorder, experts, block, own)
-            for place, (_, predicted, *mixed) in zip(places, of_experts, strict=True):
+            for place, (predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
         models = [each.model for each in model.experts]

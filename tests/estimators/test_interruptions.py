@@ -16,12 +16,10 @@ from functools import cache, partial
 from itertools import count, pairwise, product
 from time import perf_counter, sleep
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from joblib.parallel import ThreadingBackend
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.decomposition import IncrementalPCA
@@ -479,23 +477,12 @@ def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruption
         assert_identical(vars(one), vars(before))
 
 
-class OwnThreads(ThreadingBackend):
-    """Another backend of joblib whose calls are threads."""
-
-
-joblib.register_parallel_backend("own threads", OwnThreads)
-
-
 @pytest.mark.parametrize(
     ("n_interruptions", "error"), [(0, RuntimeError), (3, KeyboardInterrupt)]
 )
-@pytest.mark.parametrize("backend", ["threading", "own threads"])
-def test_experts_that_learn_while_one_fails(
-    backend, n_interruptions, error, monkeypatch
-):
+def test_experts_that_learn_while_one_fails(n_interruptions, error, monkeypatch):
     experts = [Raising(random_state=0), Waiting(random_state=0)]
-    with joblib.parallel_backend(backend):
-        assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions)
+    assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruptions)
 
 
 def test_threads_whose_start_is_interrupted(monkeypatch):

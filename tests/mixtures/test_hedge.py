@@ -654,44 +654,21 @@ def test_engines(problem, container, parameters, engine):
 @pytest.mark.cases(1)
 @of_each_kind
 @pytest.mark.parametrize(
-    ("backend", "engine"),
-    [
-        ("threading", "numpy"),
-        ("threading", "uncompiled"),
-        pytest.param("loky", "numpy", marks=pytest.mark.slow),
-        *thoroughly(("threading", "numba"), ("loky", "numba")),
-    ],
-    indirect=["engine"],
+    "engine", ["numpy", "uncompiled", *thoroughly("numba")], indirect=True
 )
-def test_parallel(problem, backend, engine):
-    """Other processes do not hear that loops should run as they stand."""
+def test_parallel(problem, engine):
     X, y = problem.X, problem.y
     alone, together = problem.make(), problem.make(n_jobs=2)
     expected = [problem.charged(alone, X[s], y[s]) for s in (slice(40), slice(40, 60))]
-    with joblib.parallel_backend(backend):
-        charged = [
-            problem.charged(together, X[s], y[s]) for s in (slice(40), slice(40, 60))
-        ]
-        assert_identical(problem.decision(together, X), problem.decision(alone, X))
+    charged = [
+        problem.charged(together, X[s], y[s]) for s in (slice(40), slice(40, 60))
+    ]
+    assert_identical(problem.decision(together, X), problem.decision(alone, X))
     assert_identical(np.concatenate(charged), np.concatenate(expected))
     assert_identical(together.weights_, alone.weights_)
-    with joblib.parallel_backend(backend, n_jobs=2):  # without a word of ours
+    with joblib.parallel_config(n_jobs=2):  # without a word of ours
         again = problem.make()
         assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
-def test_large_experts_in_other_processes(backend):
-    """They get arrays that they can change, which joblib's memory maps are not."""
-    X = sparse.random(50, 200_000, density=1e-4, format="csr", random_state=0)
-    y = np.arange(50) % 2
-    experts = [("ours", ScInOLClassifier()), ("theirs", SGDClassifier("log_loss"))]
-    mixture = HedgeClassifier(experts, n_jobs=2)
-    with joblib.parallel_backend(backend):
-        for _ in range(2):
-            mixture.partial_fit(X, y, classes=[0, 1])
-    assert mixture.n_samples_seen_ == 100
 
 
 def test_parameters_of_the_loss_reach_the_experts():
