@@ -417,11 +417,11 @@ class OnlineEstimator(
 
     @learns
     def _learn_chunk(self, chunk, method):
-        """Learn valid rows; return predictions before each, and weights of losses."""
-        chunk = self._with_class_weights(chunk)
-        c = chunk.sample_weight
-        weights = np.ones(len(chunk)) if c is None else c
-        return self._learn_in_order(chunk, method), weights
+        """Learn rows that were validated; return predictions of `method` before each.
+
+        Losses are not recorded in `loss_curve_`.
+        """
+        return self._learn_in_order(self._with_class_weights(chunk), method)
 
     def _with_class_weights(self, chunk):
         """Return the chunk, with rows weighted by class if so configured."""
@@ -500,11 +500,7 @@ class OnlineEstimator(
             raise ValueError(OVERFLOW)
 
     def _record_call(self, loss_before, weight):
-        """Append the mean loss of the rows of a call to `loss_curve_`.
-
-        Experts append an entry to their own curves as well.
-        """
-        self._model.end_call()
+        """Append the mean loss of the rows of a call to `loss_curve_`."""
         if weight > 0:
             loss = (self._model.cumulative_loss - loss_before) / float(weight)
             self.loss_curve_ = [*self.loss_curve_, loss][-self._max_curve :]

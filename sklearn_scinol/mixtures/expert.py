@@ -106,17 +106,12 @@ class Expert(Part):
         return f"{self.name}={self.model.served_key if self.is_native else own}"
 
     def learn_chunk(self, chunk, labels):
-        """Predict rows, then learn them.
-
-        Returns predictions, their losses, and weights of the losses that an estimator
-        of this package records, or None.
-        """
-        engine, weights = current_engine(), None
+        """Predict rows, then learn them; return predictions and their losses."""
+        engine = current_engine()
         if chunk.served is not None and not chunk.served.is_learned:
             predictions = self._serve(chunk)
         elif self.is_native:
-            answer, weights = self.estimator._learn_chunk(chunk, self.method)
-            predictions = self._read(answer)
+            predictions = self._read(self.estimator._learn_chunk(chunk, self.method))
             self.has_learned = True
         else:
             X, c, answers = _in_double(chunk.X), chunk.sample_weight, []
@@ -130,7 +125,7 @@ class Expert(Part):
         y = as_targets(chunk.y, scale.loss, scale.n_outputs)
         block = Block((), None, y, RowWeights(ones, ones, ones, ones[:0]), None)
         losses = engine.compute_losses(scale.loss, block, predictions, np.zeros(2))
-        return predictions, losses, weights
+        return predictions, losses
 
     def _serve(self, chunk):
         """Predict rows that are not to be learned, see :meth:`Model.serve`."""
@@ -160,10 +155,6 @@ class Expert(Part):
             engine.run(np.copyto, y, block.targets)
         block = block._replace(targets=y)
         return mixed, engine.compute_losses(scale.loss, block, mixed, np.zeros(2))
-
-    def record_call(self, loss_before, weight):
-        """Add the mean loss of the rows of a call to the estimator's curve."""
-        self.estimator._record_call(loss_before, weight)
 
     # Predictions.
 
@@ -254,8 +245,8 @@ class Expert(Part):
         )
 
 
-# Functions of several experts, to be called perhaps in another thread. Of each expert
-# they return predictions, losses, and the weights of these.
+# Functions of several experts, to be called perhaps in another thread. Those that learn
+# return predictions of each expert, and their losses.
 
 
 def learn_block(experts, block, served, are_new):
@@ -264,7 +255,7 @@ def learn_block(experts, block, served, are_new):
     for expert, (predictions, mixed, _) in zip(experts, found, strict=True):
         if not (predictions.all_finite and np.isfinite(mixed).all()):
             expert._raise_not_finite()
-    return [(mixed, losses, block.weights.given) for _, mixed, losses in found]
+    return [mixed_and_losses for _, *mixed_and_losses in found]
 
 
 def of_block(engine, experts, block, served=None, are_new=True):

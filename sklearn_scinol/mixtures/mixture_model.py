@@ -122,9 +122,6 @@ class MixtureModel(Model):
         The weights of the levels then, if there is a second one.
     """
 
-    #: During a call: the losses of each expert before it, and the weights of its rows.
-    _call = None
-
     def __init__(self, estimators, loss, n_outputs, n_classes, *, pooling=False):
         super().__init__(loss, n_outputs)
         self.mixing_scale = MixingScale(loss, n_outputs, n_classes)
@@ -192,13 +189,8 @@ class MixtureModel(Model):
         self._check_dense_view(X)
         labels = self._begin(chunk)
         self.ensure_layout(X)
-        if self._call is None:
-            for expert in self.experts:
-                expert.check_parameters()
-            self._call = [
-                (expert.model.cumulative_loss if expert.is_native else None, [])
-                for expert in self.experts
-            ]
+        for expert in self.experts:
+            expert.check_parameters()
         with workers(self.n_jobs) as run:
             groups = self.groups()
             count = partial(self._count_rows, chunk, groups)
@@ -208,9 +200,7 @@ class MixtureModel(Model):
                 served, of_mixture = self.split_served(of_rows)
                 calls = self.calls(groups, blocks, labels, served, are_new)
                 results = self._run(run, calls)
-                predictions, losses, weights = zip(*results, strict=True)
-                for (_, of_call), of_block in zip(self._call, weights, strict=True):
-                    of_call.append(of_block)
+                predictions, losses = zip(*results, strict=True)
                 block = self.block(blocks[0])
                 predictions = self.learn_predictions(
                     engine, block, predictions, losses, of_mixture, are_new
@@ -231,13 +221,6 @@ class MixtureModel(Model):
         """Return the block of the mixture itself, from a :class:`SharedBlock`."""
         y = shared.targets(self.loss, self.n_outputs, shared.rows)
         return Block((), None, y, shared.row_weights, None)
-
-    def end_call(self):
-        call = vars(self).pop("_call", ())
-        for expert, (loss_before, weights) in zip(self.experts, call, strict=False):
-            if expert.is_native:
-                weight = np.concatenate(weights).sum()
-                expert.record_call(loss_before, weight)
 
     # Rows whose labels come later: the predictions of each expert, of the first level,
     # of each pool and of both levels, the limits that they were clipped to, and the
@@ -284,12 +267,6 @@ class MixtureModel(Model):
         n_hedges = len(self.hedges)
         weights = parts[:n_hedges], parts[n_hedges:]
         return OwnServed(first, pools, both, limits, *weights)
-
-    def serve(self, chunk):
-        try:
-            return super().serve(chunk)
-        finally:
-            vars(self).pop("_call", None)
 
     def learn_predictions(
         self, engine, block, predictions, losses, served=None, are_new=True

@@ -25,8 +25,6 @@ class MixtureSession(Session):
             for place, (predicted, *mixed) in zip(places, of_experts, strict=True):
                 found[place] = mixed
                 written += [predicted.predictions, predicted.reported]
-        models = [each.model for each in model.experts]
-        self._numbers = [each.numbers for each in (model, *models)]
         predictions, losses = zip(*found, strict=True)
         self.reported = model.learn_predictions(
             recorder, model.block(blocks[0]), predictions, losses, of_mixture
@@ -51,9 +49,3 @@ class MixtureSession(Session):
             del model.level_curve[n_of_levels:]
 
         return [*super()._rollbacks(), restore]
-
-    def estimators(self, own):
-        return [own, *(expert.estimator for expert in self.model.experts)]
-
-    def _losses(self):
-        return [numbers.item(1) for numbers in self._numbers]

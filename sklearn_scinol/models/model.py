@@ -190,9 +190,6 @@ class Model(Part, metaclass=ABCMeta):
     def look_ahead(self, chunk):
         """Take from rows what helps to learn them, in several epochs."""
 
-    def end_call(self):
-        """Record the losses of experts on the rows of this call."""
-
     @abstractmethod
     def add_classes(self, loss, is_new):
         """Extend the model to more classes, at least three, for the loss of them all.

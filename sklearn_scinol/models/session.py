@@ -258,9 +258,8 @@ class Session:
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
         #: Number of checkpoints when the arrays were looked at.
         self._n_checkpoints = -1
-        #: Curves of the estimators, and their maximum lengths; and whether nobody
-        #: shares them, as far as is known since the last checkpoint.
-        self._curves, self._owns_curves = [], False
+        #: Curve of the losses of the estimator, a copy, and its maximum length.
+        self._curve, self._longest_curve = None, 0
         self._estimators = [each for each in parts if hasattr(each, "_learned_with")]
 
     @classmethod
@@ -350,7 +349,7 @@ class Session:
             return False  # learning will refuse the parameters
         if not all(units.seen.tobytes() == seen for units, seen in self._seen):
             return False
-        self._n_checkpoints, self._owns_curves = n_taken, False
+        self._n_checkpoints = n_taken
         return True
 
     def accepts(self, n_entries):
@@ -401,13 +400,13 @@ class Session:
             return self.make_calls()
         rollbacks = self._rollbacks()
         restore = partial(roll_back, rollbacks)
-        losses_before = self._losses()
+        loss_before = self.model.cumulative_loss
         around = rollbacks_around(estimator)
         if around is not None:
             around.append(restore)
         try:
             if self._learn_new_features() and self.make_calls():
-                self._record_losses(estimator, losses_before, rollbacks)
+                self._record_loss(estimator, loss_before, rollbacks)
                 return True
             restore()
             return False
@@ -464,42 +463,21 @@ class Session:
                 bins.learn(self._dense_rows.X[self.rows.is_learned])
         return self._checked.are_finite()
 
-    def estimators(self, own):
-        """Return the estimators that record losses: of the model, and inside it."""
-        return [own]
-
-    def _losses(self):
-        """Return the sum of losses of the model of each of these estimators."""
-        return [self.model.cumulative_loss]
-
-    def _record_losses(self, estimator, before, rollbacks):
-        """Add the mean losses of the rows to curves; `before` has the sums before."""
+    def _record_loss(self, estimator, loss_before, rollbacks):
+        """Add the mean loss of the rows to the curve of the estimator."""
         if estimator.n_iter_ != 1:
             rollbacks.append(partial(setattr, estimator, "n_iter_", estimator.n_iter_))
             estimator.n_iter_ = 1
-        # Sessions of other sizes, too, take the curves over.
-        if not self._owns_curves or estimator.loss_curve_ is not self._curves[0][0]:
-            self._own_curves(self.estimators(estimator))
-        c, sums = self.rows.total_weight, zip(self._losses(), before, strict=True)
-        losses = [(after - before) / c for after, before in sums]
-        added = [
-            (curve, len(curve), curve[:1], loss, longest)
-            for (curve, longest), loss in zip(self._curves, losses, strict=True)
-        ]
-        rollbacks.append(partial(_take_back, added))
-        for curve, _, _, loss, longest in added:
-            curve.append(loss)
-            if len(curve) > longest:
-                del curve[0]
-
-    def _own_curves(self, estimators):
-        """Copy the curves of estimators, unless they are copies."""
-        found = [id(each.loss_curve_) for each in estimators]
-        if found != [id(curve) for curve, _ in self._curves]:
-            for each in estimators:
-                each.loss_curve_ = [*each.loss_curve_]
-            self._curves = [(each.loss_curve_, each._max_curve) for each in estimators]
-        self._owns_curves = True
+        # Sessions of other sizes, too, take the curve over.
+        if estimator.loss_curve_ is not self._curve:
+            self._curve = estimator.loss_curve_ = [*estimator.loss_curve_]
+            self._longest_curve = estimator._max_curve
+        curve = self._curve
+        loss = (self.model.cumulative_loss - loss_before) / self.rows.total_weight
+        rollbacks.append(partial(_take_back, curve, len(curve), curve[:1], loss))
+        curve.append(loss)
+        if len(curve) > self._longest_curve:
+            del curve[0]
 
 
 def is_small(X):
@@ -550,13 +528,12 @@ def predict_few(model, X, n_classes, served=None):
         return predictions
 
 
-def _take_back(added):
-    """Take losses off curves again, where they were added."""
-    for curve, n, first, loss, _ in added:
-        if curve and curve[-1] is loss:
-            del curve[-1]
-        if len(curve) < n:
-            curve[:0] = first
+def _take_back(curve, n, first, loss):
+    """Take a loss off a curve again, if it was added."""
+    if curve and curve[-1] is loss:
+        del curve[-1]
+    if len(curve) < n:
+        curve[:0] = first
 
 
 def _float_arrays(parts):

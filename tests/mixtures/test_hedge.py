@@ -792,28 +792,6 @@ def test_coefficients(classifies, container, n_outputs):
         alone.coef_  # noqa: B018
 
 
-def test_curves_of_experts(engine):
-    """A call is an entry, whoever learns its rows and in how many threads."""
-    rng = np.random.default_rng(0)
-    X, c = rng.normal(size=(40, 3)), weights(40)
-    y = (X[:, 0] > rng.normal(size=40)).astype(int)
-    experts = [
-        ("weighs", BaselineClassifier("adaogd", class_weight="balanced")),
-        ("mixture", HedgeClassifier(few_experts(True, "log_loss"))),
-        ("theirs", SGDClassifier("log_loss", random_state=0)),
-    ]
-    alone, found = [clone(estimator) for _, estimator in experts[:2]], []
-    models = [HedgeClassifier(experts, n_jobs=n_jobs) for n_jobs in (1, 2)]
-    for part in slice(10), slice(10, 40):
-        for each in *alone, *models:
-            each.partial_fit(X[part], y[part], [0, 1], c[part])
-    for of_experts in alone, *(model.estimators_[:2] for model in models):
-        every = [*of_experts, *of_experts[1].estimators_]
-        found.append([each.loss_curve_ for each in every])
-    assert found[1] == found[2]
-    assert_allclose(found[1], found[0], rtol=1e-12)
-
-
 @pytest.mark.thorough
 def test_curve_of_weights(engine):
     problem = PROBLEMS[3]

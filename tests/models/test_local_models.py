@@ -238,7 +238,7 @@ def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
 
     (prepared,) = rows._sessions.values()
     if prepared is not None:
-        monkeypatch.setattr(prepared, "_record_losses", fail)
+        monkeypatch.setattr(prepared, "_record_loss", fail)
         with pytest.raises(KeyboardInterrupt):
             rows.learn_one(X[70], y[70])
     assert_identical(learned(rows.estimator), before)

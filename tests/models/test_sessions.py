@@ -299,7 +299,7 @@ def test_interrupted_chunks(engine, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Session, "_record_losses", interrupted)
+        patch.setattr(Session, "_record_loss", interrupted)
         with pytest.raises(KeyboardInterrupt):
             model.partial_fit(X[8:16], X[8:16, 0] > 0.0)
     assert_identical(vars(model), vars(before))
