@@ -8,7 +8,6 @@ from types import FunctionType
 
 from .expressions import Expressions
 from .source import LEAVING, always_leaves, assigned, parsed, returns, walk
-from .unneeded import may_write, without_unread
 from .values import (
     Ambiguous,
     Cannot,
@@ -19,6 +18,7 @@ from .values import (
     is_number,
     leaf_values,
     load_name,
+    may_write,
     names_of,
 )
 from .writer import Scope
@@ -62,7 +62,7 @@ class Flattener(Expressions):
         for name, value in zip(source.parameters, values, strict=True):
             self._bind(name, value)
         self.statements(source.body)
-        body = without_unread(self.block) or [ast.Pass()]
+        body = self.block or [ast.Pass()]
         arguments = [name for value in values for name in names_of(value)]
         if not takes_all:
             read = {node.id for node in walk(body) if isinstance(node, ast.Name)}

@@ -8,6 +8,12 @@ import ast
 from types import FunctionType
 from typing import NamedTuple
 
+import numpy as np
+
+#: Names of functions that change no arguments.
+PURE = {"smaller", "larger", "abs", "len", "range", "bool", "int", "float", "np.zeros"}
+PURE |= {"np.empty", "np.empty_like", "np.arange"}
+
 
 class Known(NamedTuple):
     """A Python object that is known before compiling."""
@@ -77,6 +83,20 @@ def calls(value):
     """Whether a value has a call that was not made yet."""
     leaves = [leaf for leaf in leaf_values([value]) if isinstance(leaf, ast.expr)]
     return any(isinstance(node, ast.Call) for leaf in leaves for node in ast.walk(leaf))
+
+
+def may_write(expression):
+    """Whether an expression has calls that may change something."""
+    called = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
+    return not all(map(_is_pure, called))
+
+
+def _is_pure(call):
+    module, _, name = ast.unparse(call.func).rpartition(".")
+    function = getattr(np, name, None) if module == "np" else None
+    if isinstance(function, np.ufunc):
+        return len(call.args) <= function.nin and not call.keywords
+    return isinstance(function, type) or ast.unparse(call.func) in PURE
 
 
 def is_leaf(argument):
