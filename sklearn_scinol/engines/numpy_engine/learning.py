@@ -11,9 +11,6 @@ from ...transforms.moments import standardised
 from .losses import compute_losses, norm
 from .transforms import transform_rows
 
-# Number of rows to transform at once, which bounds the memory.
-TRANSFORMED_ROWS = 16
-
 
 def learn_rows(task, state, block, out):
     # Exponentials out of range give 0 or infinity, as intended.
@@ -22,10 +19,12 @@ def learn_rows(task, state, block, out):
         largest = block.largest / block.weights.largest(task.sees_means)
         if not norm(block.rows.X) <= largest:  # also for NaN
             return False
-    if block.moments is not None and not dense:
-        rows = transform_rows(block.moments, block.rows, block.weights)
-        block = block._replace(rows=rows)
     with np.errstate(all="ignore"):
+        if block.moments is not None:
+            rows = transform_rows(block.moments, block.rows, block.weights)
+            if block.standard is not None:
+                rows = DenseRows(standardised(block.rows.X, *block.standard))
+            block = block._replace(rows=rows)
         loop = (_Dense if dense else _Sparse)(task, state)
         loop.learn(block, out)
     out.losses[:] = compute_losses(task.loss, block, out.predictions, state.numbers)
@@ -237,18 +236,7 @@ class _Dense(_Loop):
 
     def load(self, block, r):
         X = block.rows.X
-        if block.moments is None:
-            self.x[: X.shape[1]] = X[r]
-        else:
-            place = r % TRANSFORMED_ROWS
-            if place == 0:
-                some = slice(r, r + TRANSFORMED_ROWS)
-                weights = block.weights.part(some)
-                rows = DenseRows(X[some])
-                self.transformed = transform_rows(block.moments, rows, weights).X
-                if block.standard is not None:
-                    self.transformed = standardised(X[some], *block.standard)
-            self.x[: X.shape[1]] = self.transformed[place]
+        self.x[: X.shape[1]] = X[r]
         return self.x, self.s, self.state.fields, self.first
 
     def store(self, fields, first):
