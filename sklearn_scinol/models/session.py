@@ -83,7 +83,7 @@ class Rows:
         self.total_weight = 0.0
         self._codes = None if n_classes is None else np.arange(n_classes)
         self._targets = {}
-        self._weights = {}
+        self._weights = None
 
     def __len__(self):
         return self.X.shape[0]
@@ -105,13 +105,11 @@ class Rows:
 
     def weights(self, scale, rows):
         """See :class:`Chunk`."""
-        if id(scale) not in self._weights:
-            n = len(self)
-            numbers = np.zeros(3 * n + len(scale.numbers))
+        if self._weights is None:  # all models have the same scale
+            n, numbers = len(self), np.concatenate(scale.relative(np.zeros(len(self))))
             weights = RowWeights(*numbers[: 3 * n].reshape(3, n), numbers[3 * n :])
-            numbers[:] = np.concatenate(scale.relative(np.zeros(n)))
-            self._weights[id(scale)] = scale, numbers, weights
-        return self._weights[id(scale)][2]
+            self._weights = scale, numbers, weights
+        return self._weights[2]
 
     @property
     def values(self):
@@ -164,10 +162,8 @@ class Rows:
     @property
     def keeps_prior(self):
         """Whether the rows do not change the unit of an initial wealth."""
-        for scale, _, weights in self._weights.values():
-            if not weights.keeps_prior(scale.numbers):
-                return False
-        return True
+        scale, _, weights = self._weights
+        return weights.keeps_prior(scale.numbers)
 
     def set_weights(self, c):
         """Set the sample weights, an array or that of a single row.
@@ -180,11 +176,11 @@ class Rows:
             total, self.is_learned = float(c.sum()), c > 0.0
         for view in self.views:
             view.total_weight = total
-            for scale, numbers, _ in view._weights.values():
-                if len(self) == 1:
-                    numbers[:] = scale.relative_of_one(total)
-                else:
-                    numbers[:] = np.concatenate(scale.relative(c))
+            scale, numbers, _ = view._weights
+            if len(self) == 1:
+                numbers[:] = scale.relative_of_one(total)
+            else:
+                numbers[:] = np.concatenate(scale.relative(c))
 
 
 class Session:
