@@ -20,7 +20,7 @@ from ...losses import methods
 from . import exponentials, flat_cache, registers, substitutes
 from .bound import bind
 from .disk_cache import Cache
-from .flat_cache import Description, described
+from .flat_cache import Description
 from .flattening import Flattener, getter, named, parsed, shape, structure
 from .sharing import ClaimedElsewhere, compiling
 from .target import FlatContext
@@ -98,8 +98,8 @@ OPTIONS = STRICT | {"fastmath": {"reassoc", "contract", "arcp", "nsz"}}
 # Functions that a loop calls become part of it at last.
 INNER = {"no_cpython_wrapper": True, "forceinline": True}
 
-#: Descriptions of compiled functions that loops call, by these functions.
-descriptions: dict = {}
+#: Digests of compiled functions that loops call, by these functions.
+digests: dict = {}
 
 
 @contextmanager
@@ -269,16 +269,12 @@ def flat_function(function, values, is_strict, takes_all=False):
     source, arguments = flattener.flatten(function, values, takes_all)
     names = flattener.globals
     digest = hashlib.sha256(source.encode())
-    read = {name: described(value) for name, value in flattener.read.items()}
     for name, value in sorted(names.items()):
-        if value is np:
-            continue
-        digest.update(f"{name} {_digest(value)} {is_strict}".encode())
-        if isinstance(value, FunctionType) and value in descriptions:
-            read |= descriptions[value].read
+        if value is not np:
+            digest.update(f"{name} {_digest(value)} {is_strict}".encode())
     flat = _defined(source, function, names)
     flat.source = source
-    return flat, Description(digest.hexdigest(), arguments, read)
+    return flat, Description(digest.hexdigest(), arguments)
 
 
 def _defined(source, function, names):
@@ -290,8 +286,8 @@ def _defined(source, function, names):
 
 def _digest(value):
     """Return a digest of a global value of a flat function."""
-    if isinstance(value, FunctionType) and value in descriptions:
-        return descriptions[value].digest
+    if isinstance(value, FunctionType) and value in digests:
+        return digests[value]
     if isinstance(value, np.ndarray):
         return f"{value.dtype}{value.tobytes()}"
     defined = getattr(value, "_defn", value)  # of an intrinsic
@@ -328,5 +324,5 @@ def _part(function, shapes, is_strict):
     flat, description = flat_function(function, [*values], is_strict, takes_all=True)
     options = STRICT if is_strict else OPTIONS
     part = register_jitable(**options, **INNER)(flat)
-    descriptions[part] = description
+    digests[part] = description.digest
     return part

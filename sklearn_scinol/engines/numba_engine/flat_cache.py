@@ -2,7 +2,7 @@
 
 To flatten a loop takes longer than to load it from Numba's cache, which needs no more
 than the digest of the flat function and the parts of arguments that it takes. So these
-are kept, with all that was read in modules: a file serves the sources it was made of.
+are kept. A file serves the sources that it was made of, as they stand in their files.
 Loops that use code from outside this package are flattened in each process.
 """
 
@@ -12,8 +12,6 @@ import json
 import sys
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
-from operator import attrgetter
 from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
@@ -33,7 +31,6 @@ class Description(NamedTuple):
 
     digest: str  # of all that is compiled with it
     arguments: list  # names of the parts of arguments that it takes
-    read: dict  # maps names in modules, as "module:name", to what was found
 
 
 class Foreign(Exception):
@@ -44,14 +41,9 @@ def load(function, values, is_strict):
     """Return the description of a function flattened for some values, or None."""
     try:
         stamp, *fields = json.loads(_path(function, values, is_strict).read_bytes())
-        description = Description(*fields)
-        is_current = stamp == _stamp() and all(
-            value == described(_look_up(name))
-            for name, value in description.read.items()
-        )
+        return Description(*fields) if stamp == _stamp() else None
     except Exception:  # which a damaged file can raise of any kind
         return None
-    return description if is_current else None
 
 
 def save(function, values, is_strict, description):
@@ -62,24 +54,11 @@ def save(function, values, is_strict, description):
             json.dump([_stamp(), *description], file)
 
 
-def described(value):
-    """Describe what was found in a module."""
-    value = getattr(value, "fget", value)  # of a property
-    if isinstance(value, np.ndarray):
-        return value.tobytes().hex()
-    name = getattr(value, "__qualname__", None)
-    return f"{value.__module__}:{name}" if name else repr(value)
-
-
-def _look_up(name):
-    module, _, path = name.partition(":")
-    return attrgetter(path)(import_module(module))
-
-
 @cache
 def _stamp():
     """Return a digest of the sources and of what makes code of them."""
-    digest = hashlib.sha256(f"{sys.version} {numba.__version__}".encode())
+    versions = sys.version, numba.__version__, np.__version__
+    digest = hashlib.sha256(" ".join(versions).encode())
     for path in [PACKAGE / "__init__.py", *sorted(PACKAGE.rglob("*.py"))]:
         digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from types import FunctionType, ModuleType
+from types import FunctionType
 
 from .values import (
     Ambiguous,
@@ -56,17 +56,12 @@ class Expressions(Writer):
     def _attribute_value(self, node):
         owner = self.evaluate(node.value)
         if isinstance(owner, Known):
-            value = getattr(owner.value, node.attr)
-            if isinstance(owner.value, ModuleType):
-                self.found(owner.value.__name__, node.attr, value)
-            return Known(value)
+            return Known(getattr(owner.value, node.attr))
         if not isinstance(owner, Record):
             return ast.Attribute(self.expression(owner), node.attr, ast.Load())
         if node.attr in owner.fields:
             return owner.fields[node.attr]
-        kind = owner.kind
-        value = inspect.getattr_static(kind, node.attr)
-        self.found(kind.__module__, f"{kind.__qualname__}.{node.attr}", value)
+        value = inspect.getattr_static(owner.kind, node.attr)
         if isinstance(value, property):
             return self.put_in_place(value.fget, [owner])
         if isinstance(value, FunctionType):

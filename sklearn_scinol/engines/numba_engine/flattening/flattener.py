@@ -53,7 +53,7 @@ class Flattener(Expressions):
         source, and the names of the parts of arguments that it takes.
         """
         source = parsed(function)
-        self.scope = Scope(function, source, self.found)
+        self.scope = Scope(function, source)
         for value in values:
             self._fixed.update(names_of(value))
         self._taken.update([*self._fixed, function.__name__])
@@ -89,7 +89,7 @@ class Flattener(Expressions):
         values = [
             self.kept(v, n) for v, n in zip(values, source.parameters, strict=True)
         ]
-        outer, self.scope = self.scope, Scope(function, source, self.found)
+        outer, self.scope = self.scope, Scope(function, source)
         try:
             for name, value in zip(source.parameters, values, strict=True):
                 self._bind(name, value)

@@ -12,18 +12,14 @@ from .values import Cannot, CannotHere, Known, Method, Record, calls, load_name
 
 
 class Scope:
-    """Variables of a function that is being put in place.
+    """Variables of a function that is being put in place."""
 
-    `found` takes a module in which a name was found, the name, and what it stands for.
-    """
-
-    def __init__(self, function, source, found):
+    def __init__(self, function, source):
         self.function = function
         self.source = source
         self.values = {}
         self.names = {}
         self.carried = set()  # numbers from one step of a loop to the next
-        self._found = found
         self._enclosing = {}
         cells = function.__closure__ or ()
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True):
@@ -39,10 +35,7 @@ class Scope:
         if name in self._enclosing:
             return Known(self._enclosing[name])
         names = self.function.__globals__
-        if name in names:
-            self._found(self.function.__module__, name, names[name])
-            return Known(names[name])
-        return Known(getattr(builtins, name))
+        return Known(names[name] if name in names else getattr(builtins, name))
 
 
 class Writer:
@@ -56,15 +49,12 @@ class Writer:
         Of the function that is being read.
     globals : dict
         Global names of the flat function.
-    read : dict
-        Maps names in modules, as "module:name", to what they stand for.
     """
 
     def __init__(self):
         self.block = []
         self.scope = None
         self.globals = {"np": np}
-        self.read = {}
         self._taken = Counter(["np", *dir(builtins)])
         self._fixed = set()  # names that are assigned once, as arguments
         self._fleeting = set()  # names that calls may assign
@@ -86,10 +76,6 @@ class Writer:
         name = self.new_name(name)
         self._fleeting.add(name)
         return name
-
-    def found(self, module, name, value):
-        """Note what a name in a module stands for."""
-        self.read[f"{module}:{name}"] = value
 
     def handle(self, node, kind):
         """Call the method for a node of a function's source."""
