@@ -239,15 +239,9 @@ class Session:
         self._next_change = self._find_next_change()
         #: Whether sparse rows are made dense.
         self.makes_dense = not any(m.skips_zeros for m in of_views[0])
-        memories = [getattr(model, "memories", ()) for model in self._models]
-        memories = chain.from_iterable(map(parts_of, chain.from_iterable(memories)))
-        memories = {id(each): each for each in memories}
-        self._memories = [*memories.values()]
-        recorded = [
-            part
-            for part in parts
-            if part not in self._bins and id(part) not in memories
-        ]
+        self._memories = [part for part in parts if part._undone]
+        others = {*map(id, self._bins + self._memories)}
+        recorded = [part for part in parts if id(part) not in others]
         whole, by_feature = self._split_arrays(_float_arrays(recorded))
         self._state = engine.SavedArrays(whole, by_feature, rows.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
