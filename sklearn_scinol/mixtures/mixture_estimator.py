@@ -439,8 +439,7 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the next row after each."""
-        model = self._fitted_model()
-        return self._curve([*model.curve, model.weights])
+        return self._curve(self._fitted_model(), 1)
 
     @property
     def pool_weights_(self) -> NDArray[np.float64]:
@@ -450,13 +449,13 @@ class MixtureEstimator(Additive, _BaseComposition):
     @property
     def pool_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Numbers of rows, and the weights of the levels after each."""
-        model = self._pooling_model()
-        return self._curve([*model.level_curve, model.level_weights])
+        return self._curve(self._pooling_model(), 2)
 
-    def _curve(self, weights):
-        """Return the numbers of rows, and weights after each."""
-        points = np.array([*self._model.points, self._model.n_rounds])
-        return points, self._squeeze_outputs(np.array(weights).swapaxes(0, 1), 1)
+    def _curve(self, model, place):
+        """Return numbers of rows, and what points of the curve have at a place."""
+        curve = [*model.curve, model.curve_point(model.n_rounds)]
+        weights = np.stack([point[place] for point in curve], axis=1)
+        return np.array([n for n, *_ in curve]), self._squeeze_outputs(weights, 1)
 
     @property
     def pool_coef_(self) -> NDArray[np.float64]:

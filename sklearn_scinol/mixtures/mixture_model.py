@@ -4,7 +4,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from copy import copy
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,12 +113,8 @@ class MixtureModel(Model):
         their squared errors. The first error depends on the zero of the target.
     levels : list of SecondLevel
         One for each set of weights, or none.
-    points : list of int
-        Numbers of rows after which the weights were recorded.
-    curve : list of ndarray of shape (n_hedges, n_experts)
-        The weights then.
-    level_curve : list of ndarray of shape (n_hedges, 1 + n_pools)
-        The weights of the levels then, if there is a second one.
+    curve : list of (int, ndarray, ndarray)
+        Numbers of rows, and after each what `weights` and `level_weights` were.
     """
 
     def __init__(self, estimators, loss, n_outputs, n_classes, *, pooling=False):
@@ -145,7 +140,7 @@ class MixtureModel(Model):
                 SecondLevel(self.mixing_scale.of_weights(k), len(estimators))
                 for k in range(n_hedges)
             ]
-        self.points, self.curve, self.level_curve = [], [], []
+        self.curve = []
         self.has_begun = False
 
     def add_classes(self, loss, is_new):
@@ -494,12 +489,9 @@ class MixtureModel(Model):
         """Add weights of rows that were learned to the curves."""
         while (point := self._next_point) < self.n_rounds:
             learned = np.flatnonzero(c > 0.0)
-            before = self.n_rounds - len(learned)
-            row = learned[point - before]
-            self.points.append(point)
-            self.curve.append(weights[:, row].copy())
-            if of_both:
-                self.level_curve.append(of_levels(np.stack([w[row] for w in of_both])))
+            row = learned[point - (self.n_rounds - len(learned))]
+            of_row = np.array([of_levels(w[row]) for w in of_both])
+            self.curve.append((point, weights[:, row].copy(), of_row))
 
     def invariants(self):
         yield from super().invariants()
@@ -530,19 +522,17 @@ class MixtureModel(Model):
             yield "hedges learned the same rows", hedge.n_rounds_ == self.n_rounds
         yield "weights have learned at most t rows", self.n_rounds <= self.t
         yield "each set of weights has a level", len(self.levels) in (0, n_hedges)
-        yield "each point has weights", len(self.curve) == len(self.points)
-        n_points = len(self.points) if self.levels else 0
-        yield "each point has weights of levels", len(self.level_curve) == n_points
-        yield "points are numbers of rows", all(map(is_count, self.points))
-        yield "points ascend", np.diff(self.points) > 0
-        yield "points are below n_rounds", np.less(self.points, max(self.n_rounds, 1))
+        points = [point for point, *_ in self.curve]
+        yield "points are numbers of rows", all(map(is_count, points))
+        yield "points ascend", np.diff(points) > 0
+        yield "points are below n_rounds", np.less(points, max(self.n_rounds, 1))
+        yield "no point is missing at the end", self._next_point >= self.n_rounds
         for level in self.levels:
             yield "levels learned the same rows", level.hedge.n_rounds_ == self.n_rounds
-        for weights in self.curve:
+        shape_of_levels = self.level_weights.shape
+        for _, weights, own in self.curve:
             yield from floats("curve", weights, shape)
-        for level, weights in product(self.levels[:1], self.level_curve):
-            shape = n_hedges, level.weights.size
-            yield from floats("level_curve", weights, shape)
+            yield from floats("curve of levels", own, shape_of_levels)
         for expert in self.experts:
             is_native = isinstance(expert.estimator, OnlineEstimator)
             yield "is_native fits the type of the expert", expert.is_native == is_native
@@ -605,8 +595,15 @@ class MixtureModel(Model):
 
     @property
     def level_weights(self):
-        """Weights of the levels at the next row: shape (n_hedges, 1 + n_pools)."""
-        return np.stack([level.weights for level in self.levels])
+        """Weights of the levels at the next row: shape (n_hedges, 1 + n_pools).
+
+        Empty if there is one level.
+        """
+        return np.array([level.weights for level in self.levels])
+
+    def curve_point(self, n_rows):
+        """Return a point of the curve: the present weights, after some rows."""
+        return n_rows, self.weights, self.level_weights
 
     @property
     def n_rounds(self):
@@ -615,7 +612,7 @@ class MixtureModel(Model):
 
     @property
     def _next_point(self):
-        return point_after(self.points[-1]) if self.points else 0
+        return point_after(self.curve[-1][0]) if self.curve else 0
 
     def _blocks(self, X, order=None, count=None):
         n, entries = X.shape
@@ -695,17 +692,11 @@ class MixtureModel(Model):
             model.target_range = TargetRange.merged(shards.target_range)
         model.squared_errors = np.maximum(in_own_units.squared_errors.sum(), 0.0)
         model.clipping = shards.clipping.sum()
-        first = shards.members[0]
-        for name in "points", "curve", "level_curve":
-            setattr(model, name, getattr(first, name).copy())
-        if model._next_point < model.n_rounds:
-            point = model._next_point
-            while point_after(point) < model.n_rounds:
-                point = point_after(point)
-            model.points.append(point)
-            model.curve.append(model.weights)
-            if model.levels:
-                model.level_curve.append(model.level_weights)
+        model.curve = shards.members[0].curve.copy()
+        if (point := model._next_point) < model.n_rounds:
+            while (after := point_after(point)) < model.n_rounds:
+                point = after
+            model.curve.append(model.curve_point(point))
         return model
 
     # Predictions.

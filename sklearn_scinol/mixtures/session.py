@@ -40,12 +40,11 @@ class MixtureSession(Session):
     def _rollbacks(self):
         model = self.model
         target_range = model.target_range and vars(model.target_range).copy()
-        n_points, n_of_levels = len(model.points), len(model.level_curve)
+        n_points = len(model.curve)
 
         def restore():
             if model.target_range is not None:
                 vars(model.target_range).update(target_range)
-            del model.points[n_points:], model.curve[n_points:]
-            del model.level_curve[n_of_levels:]
+            del model.curve[n_points:]
 
         return [*super()._rollbacks(), restore]
