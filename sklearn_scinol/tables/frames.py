@@ -40,7 +40,7 @@ class Column(NamedTuple):
     """The values of a column.
 
     Numbers are float64; int64, uint64 or objects if some that are whole would be
-    rounded.
+    rounded, and objects if booleans are among them.
     """
 
     values: np.ndarray | Strings  # numbers, bool, datetime64[us] or timedelta64[us]
@@ -289,6 +289,8 @@ def _from_objects(values):
     if given and all(map(_is_number, given)):
         numbers = np.array(filled(np.nan), np.float64)
         return _from_numbers(numbers, lambda: np.array(filled(0), object))
+    if given and all(_is_bool(value) or _is_number(value) for value in given):
+        return Column(np.array(filled(0), object), is_missing)  # True is no category 1
     if given and all(isinstance(value, time) for value in given):
         times = [as_timedelta(value) for value in filled(time())]
         return Column(np.array(times, "timedelta64[us]"), is_missing)

@@ -249,6 +249,19 @@ def test_lazy_frames(learner):
     learner.fit(X.lazy().collect(), [0, 1])
 
 
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_booleans_among_numbers(kind):
+    """Are what they are in rows of their own."""
+    rows = [{"x": value} for value in (True, 2.5, None, False, np.int64(1), 2**60 + 1)]
+    whole = TableEncoder(kinds={"x": kind}, n_hashed=1).fit(rows)
+    single = TableEncoder(kinds={"x": kind}, n_hashed=1)
+    for row in rows:
+        single.partial_fit([row])
+    assert whole.categories_ == single.categories_
+    X = whole.transform(rows).toarray()
+    assert_array_equal(X, single.transform(rows).toarray())
+
+
 # Labels.
 
 
