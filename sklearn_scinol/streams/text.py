@@ -55,8 +55,6 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 #: Beginnings of files of gzip, bzip2, xz, Zstandard, LZ4 and ZIP.
 COMPRESSED = b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd", b'\x04"M\x18', b"PK\3\4"
 
-LINE_ENDS = b"\n", b"\r"
-
 ENCODING = "encoding=, such as 'latin-1'"
 
 ANY_LINE = re.compile(rb"[^\r\n]*+(?:\r\n|\n|\r)")
@@ -428,9 +426,8 @@ def _skip(stream, n):
 
 def _is_short(block):
     """Whether a block should get more rows."""
-    return len(block) < MAX_BLOCK_BYTES and all(
-        len(block.split(end, MIN_BLOCK_ROWS)) <= MIN_BLOCK_ROWS for end in LINE_ENDS
-    )
+    n_lines = (len(block.split(end, MIN_BLOCK_ROWS)) for end in (b"\n", b"\r"))
+    return len(block) < MAX_BLOCK_BYTES and max(n_lines) <= MIN_BLOCK_ROWS
 
 
 def _pattern_of_rows(delimiter):

@@ -23,9 +23,6 @@ from .strings import Strings
 #: Whole numbers up to this one are exact as float64.
 MAX_WHOLE = 2**53
 
-# Types of labels that are given.
-NEVER_MISSING = frozenset([bool, int])
-
 #: How to convert values of types that are not supported, by the start of their names.
 REMEDIES = {
     "interval": "make them text, by .astype('string') of the column or str() of each",
@@ -182,19 +179,13 @@ def _from_pandas(series):
         raise TypeError(_not_supported(dtype))
     if hasattr(dtype, "categories"):
         codes = series.cat.codes.to_numpy()
-        return _from_categories(_from_pandas(series.cat.categories.to_series()), codes)
+        categories = _from_pandas(series.cat.categories.to_series()).values
+        return Categories(categories.take(np.maximum(codes, 0)), codes < 0)
     if find_spec("pyarrow"):
         infer_dtype = import_module("pandas").api.types.infer_dtype
         if dtype.name != "object" or infer_dtype(series, skipna=True) == "string":
             return _from_arrow(import_module("pyarrow").array(series, from_pandas=True))
     return _from_objects(series.astype(object).to_list())
-
-
-def _from_categories(categories, codes):
-    """Make a column of categories and codes; -1 stands for a missing value."""
-    is_missing = codes < 0
-    values = categories.values.take(np.where(is_missing, 0, codes))
-    return Categories(values, is_missing)
 
 
 def _from_polars(series):
@@ -316,7 +307,7 @@ def is_missing_value(value):
 
 def check_not_missing(y, name="y"):
     """Refuse labels or targets of which some are missing, in any library's way."""
-    if type(y) is list and {*map(type, y)} <= NEVER_MISSING:
+    if type(y) is list and {*map(type, y)} <= {bool, int}:  # never missing
         return
     if y is None or sparse.issparse(y):
         return
