@@ -147,10 +147,10 @@ def read_table(
     may have other numbers: integers, empty columns and weights are read as float64,
     which is exact for whole numbers up to 2 ** 53. A target keeps its integers, which
     may be classes, and so does a column with larger ones in that block, such as keys.
-    Any other whole number that float64 would round makes its row bad, unless
-    `column_types` asks for float64. Times are read in microseconds. JSON fields that no
-    object of the first block has are left out, unless `columns` or `column_types` name
-    them.
+    Any other whole number of a feature that float64 would round makes its row bad,
+    unless `column_types` asks for float64. Times are read in microseconds. JSON fields
+    that no object of the first block has are left out, unless `columns` or
+    `column_types` name them.
 
     Columns of Parquet and Arrow files have the type that holds the values of all files:
     whole numbers and fractions are float64, dates and times are times. Types without
