@@ -49,7 +49,8 @@ class ColumnarFormat(Tables):
         for file in self.files:
             with read_errors(file), self.open_blocks(file) as (schema, _):
                 self.check_names(file, schema.names)
-            for field in schema:
+            wanted = {*self.found, *self.named, *self.typed}  # others are left out
+            for field in filter(lambda each: each.name in wanted, schema):
                 known = kinds.setdefault(field.name, field.type)
                 if known != field.type:
                     kinds[field.name] = self._common_type(file, field, known)

@@ -961,6 +961,10 @@ def test_columns_that_differ(ending, tmp_path):
     assert "does not have 'city' and also has 'town': pass missing_columns=" in said
     columns = ["x", "n"]
     assert whole(read_table(tmp_path, columns=columns)).column_names == columns
+    ignored = dict.fromkeys(["missing_columns", "new_columns"], "ignore")
+    X = whole(read_table(tmp_path, **ignored))
+    assert X.column_names == table().column_names
+    assert X["city"].to_pylist() == table()["city"].to_pylist() + [None] * N_ROWS
 
 
 def test_row_that_never_ends(tmp_path, monkeypatch):
