@@ -165,11 +165,11 @@ class WeightScale(Part):
     @classmethod
     def merged(cls, shards):
         """Merge the scales of streams; return factors of the weights of each."""
-        units = [scale.unit for scale in (shards.start, *shards.members) if scale.unit]
+        own = shards.start.unit or max(scale.unit for scale in shards.members)
         merged = cls()
-        if not units:
+        if not own:
             return merged, [1.0] * len(shards)
-        factors = [(scale.unit or units[0]) / units[0] for scale in shards.members]
+        factors = [(scale.unit or own) / own for scale in shards.members]
         numbers = shards.numbers
         pairs = zip(factors, numbers, strict=True)
         scaled = np.transpose([factor * of_member for factor, of_member in pairs])
@@ -178,7 +178,7 @@ class WeightScale(Part):
         count, (start, prior) = numbers.sum()[3], scaled[5:].max(axis=1)
         if count > 1.0:
             start = start or prior  # the next row is not the second one
-        merged.numbers[:] = units[0], smallest, total, count, least, start, prior
+        merged.numbers[:] = own, smallest, total, count, least, start, prior
         return merged, factors
 
     def invariants(self):

@@ -134,6 +134,10 @@ def test_order_and_steps_do_not_matter(case, center, engine):
     if stays_where_it_was(case, center) and case.algorithm != "dfeg":
         said, expected = by_steps.coef_, at_once.coef_
         assert_allclose(said, expected, atol=1e-6 * np.abs(expected).max())
+    c = np.resize([0.25, 4.0, 1.0, 1.0, 3.0], 48)
+    models = learned(case.make(center=center), X, y, [16, 15, 17], c, **case.classes())
+    said = [case.decision(merge_models(each), X) for each in (models, models[::-1])]
+    assert_allclose(*said, atol=1e-6 * np.abs(said[0]).max())
 
 
 @pytest.mark.cases(20)
