@@ -121,7 +121,7 @@ class Learner(Declarations, Protocol):
 
         Only for learners with this hyperparameter, which is in the unit of the sample
         weights and grows with them. It was `before`; it is less only before the second
-        row, when nothing was bet.
+        row, when nothing was bet. The wealth is the last entry of the state.
         """
 
     def cost_of_wealth(self, s, added, t):

@@ -248,6 +248,9 @@ class LinearModel(TransformsRows, LinearState):
             for unit, scale in zip(shards.units, scales, strict=True)
         ]
         s, shared = shards.map(lambda model: model.state()).in_units(units), None
+        if self.traits.has_wealth:
+            pairs = zip(s, shards.units, strict=True)
+            s.members = [own._make((*own[:-1], unit * own[-1])) for own, unit in pairs]
         if self.traits.by_row:
             shared = shards.map(lambda model: model.shared_state())
         x = np.zeros(self.n_coordinates)

@@ -136,8 +136,12 @@ def test_order_and_steps_do_not_matter(case, center, engine):
         assert_allclose(said, expected, atol=1e-6 * np.abs(expected).max())
     c = np.resize([0.25, 4.0, 1.0, 1.0, 3.0], 48)
     models = learned(case.make(center=center), X, y, [16, 15, 17], c, **case.classes())
-    said = [case.decision(merge_models(each), X) for each in (models, models[::-1])]
-    assert_allclose(*said, atol=1e-6 * np.abs(said[0]).max())
+    merged = [merge_models(models), merge_models(models[::-1])]
+    if case.traits.has_wealth:
+        merged.append(merge_models([merge_models(models[:2]), models[2]]))
+    for each in merged[1:]:
+        said, expected = case.decision(each, X), case.decision(merged[0], X)
+        assert_allclose(said, expected, atol=1e-6 * np.abs(expected).max())
 
 
 @pytest.mark.cases(20)
@@ -160,6 +164,22 @@ def test_units_cancel_to_the_last_bit(unit, container, seed):
     merged = merge_models(models)
     merged._check_state()
     assert_mean(merged, models, [2, 2], 1e-12)
+
+
+@pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])
+def test_wealth_is_in_the_unit_of_weights_of_each_model(algorithm):
+    """A first row of hardly any weight, which sets the unit, does not matter."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y, losses = (linear(X, rng.normal(size=5)) > 0.0).astype(int), []
+    for first in 1.0, 1e-4:
+        c = np.ones(200)
+        c[0] = first
+        estimator = ScInOLClassifier(algorithm=algorithm)
+        merged = merge_models(learned(estimator, X, y, [100, 100], c, classes=[0, 1]))
+        before = merged.cumulative_loss_
+        losses.append(merged.partial_fit(X[200:], y[200:]).cumulative_loss_ - before)
+    assert losses[1] < 1.02 * losses[0]
 
 
 # What is exact.
