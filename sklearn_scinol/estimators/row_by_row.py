@@ -27,6 +27,7 @@ from .._validation import (
     without_names,
 )
 from ..config import current_engine
+from ..models.served import ServedRows
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
 from .late_labels import LateLabels
@@ -384,10 +385,9 @@ class EstimatorRows(RowByRow):
         session = self._session_with(x, sample_weight, y, serves=served is not None)
         if session is not None:
             if served is not None:
-                own = served.rows_for(estimator._served_key, session.model.n_served)
-                session.served.is_known[:] = own is not None
-                if own is not None:
-                    session.served.values[:] = own.values
+                n_columns = session.model.n_served
+                own = served.rows_for(estimator._served_key, n_columns)
+                session.served.copy_from(own or ServedRows.unknown(1, n_columns))
             if session.learn(estimator):
                 if not self._is_compiled_ahead:
                     self._is_compiled_ahead = True
@@ -397,12 +397,9 @@ class EstimatorRows(RowByRow):
         if sample_weight is not None:
             sample_weight = np.reshape(sample_weight, 1)
         check_has_values(y=y)
-        X = chunk_of(x)
+        rows = chunk_of(x), np.asarray([y]), sample_weight
         with without_names(estimator):
-            answer = estimator._partial_fit(
-                X, np.asarray([y]), sample_weight, classes, method, served
-            )
-        return None if answer is None else answer[0]
+            return first_of(estimator._partial_fit(*rows, classes, method, served))
 
     def _serve_locked(self, x, method):
         """Predict a row whose label comes later, as :meth:`OnlineEstimator._serve`."""
@@ -425,9 +422,8 @@ class EstimatorRows(RowByRow):
         if session is not None and session.make_calls():
             return self._to_output(session.reported, method)
         check_is_fitted(estimator)
-        X = chunk_of(x)
         with without_names(estimator):
-            return estimator._to_output(estimator._decision(X), method)[0]
+            return estimator._to_output(estimator._decision(chunk_of(x)), method)[0]
 
     def _to_output(self, reported, method):
         if method is None:

@@ -396,11 +396,9 @@ class ProgressiveEstimator:
             methods.append(usable[0])
         if not self.predicts_by_row:
             return list(dict.fromkeys(methods))
-        if "predict_interval" in methods and {*methods} <= {
-            "predict",
-            "predict_interval",
-        }:
-            return ["predict", "predict_interval"]
+        both = ["predict", "predict_interval"]
+        if "predict_interval" in methods and {*methods} <= {*both}:
+            return both
         # One pass gives predictions of one method, from which labels follow.
         for method in ("predict", "decision_function", "predict_proba"):
             if hasattr(self.predictor, method) and all(
