@@ -51,12 +51,6 @@ class Engine(Protocol):
     def norm(self, values):
         """Bound absolute values from above; NaN or infinity if one is not finite."""
 
-    def clip_rows(self, largest, rows, weights, ratio):
-        """Return rows clipped at a multiple of the largest of their feature before.
-
-        `largest`, absolute values of shape (n_features,), is changed.
-        """
-
     def first_values(self, seen, rows, weights):
         """Return features that learned sparse rows have, and their first values.
 
@@ -88,13 +82,6 @@ class Engine(Protocol):
         shape (n_features, n_directions), is for two of the components, of which each
         has a phase, the last one maybe for one. Both are in full turns, so that angles
         of any size are reduced exactly. Values are clipped at plus and minus `limit`.
-        """
-
-    def transform_targets(self, moments, y, weights, unit_free):
-        """Return the running :class:`TargetScale` of targets before each row.
-
-        The moments, mean and variance, learn. Derivatives of the loss have the target's
-        unit unless `unit_free`.
         """
 
     def learn_rows(self, task, state, block, out):
@@ -162,13 +149,6 @@ class Engine(Protocol):
         """
 
     # Columns of tables.
-
-    def standardise(self, moments, X):
-        """Centre and scale values by the running moments, which learn each row first.
-
-        The moments, of shape (3, n_features), are means, variances, and numbers of
-        values that they are of. NaN is no value, and stays.
-        """
 
     def hash_strings(self, data, offsets):
         """Return keys of strings in UTF-8, of type uint64.

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .._state import checkpoint, make_writable
+from ..transforms.standard import standardise
 from ..transforms.units import MAX_IN_UNITS
 from .column_group import keys_of_values
 from .columns import Booleans, Categories, Dates, Numbers, Times, Undecided
@@ -248,8 +249,9 @@ class NumbersOfRow:
         standard = group.standard
         make_writable(standard)
         self.changed = standard.moments, group.vocabulary.slots.n_seen
-        self._X = np.zeros((1, len(group.names)))
-        self._standardise = partial(engine.standardise, standard.moments, self._X)
+        self._X, self._Z = np.zeros((2, 1, len(group.names)))
+        given = standard.moments, self._X, self._Z
+        self._standardise = partial(engine.run_loop, standardise, *given)
 
     def _look_up(self):
         """Return what encodes the values of each column."""
@@ -326,7 +328,8 @@ class NumbersOfRow:
         numbers, own, missing = read
         if learns:
             self._X[0] = numbers
-            Z = self._standardise()
+            self._standardise()
+            Z = self._Z
             self._slots.count(missing)
         else:
             Z = self._group.standard.transform(np.array([numbers]))

@@ -6,9 +6,9 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats
-from .._portable import chosen
+from .._portable import chosen, each, larger
 from .._state import Part
-from ..blocks import repeat_to_entries
+from ..blocks import DenseRows, repeat_to_entries
 
 #: Limit of standardised values, for random features and distances.
 MAX_DEVIATIONS = 4.0
@@ -29,6 +29,25 @@ def clipped(x, largest, ratio):
     """Clip a finite value to ±`ratio` times the largest earlier value, if any."""
     limit = chosen(largest > 0.0, ratio * largest, np.inf)
     return chosen((np.abs(x) > limit) & (np.abs(x) < np.inf), np.copysign(limit, x), x)
+
+
+def clip_dense(largest, rows, weights, ratio, out):
+    """Fill `out` with dense values that are clipped by those before."""
+    for r in range(weights.given.size):
+        for i in each(0, largest.size):
+            out[r, i] = z = clipped(rows.X[r, i], largest[i], ratio)
+            if weights.given[r] > 0.0:
+                largest[i] = larger(largest[i], np.abs(z))
+
+
+def clip_sparse(largest, rows, weights, ratio, out):
+    """Fill `out` with the values of sparse rows, clipped by those before."""
+    for r in range(weights.given.size):
+        for e in each(rows.indptr[r], rows.indptr[r + 1]):
+            i = rows.indices[e]
+            out[e] = z = clipped(rows.data[e], largest[i], ratio)
+            if weights.given[r] > 0.0:
+                largest[i] = larger(largest[i], np.abs(z))
 
 
 class FeatureLimits(Part):
@@ -54,7 +73,9 @@ class FeatureLimits(Part):
 
     def learn_and_convert(self, engine, rows, weights):
         """Clip rows, and learn from rows of positive weight."""
-        clipped_rows = engine.clip_rows(self.largest, rows, weights, self.ratio)
+        clipped_rows = type(rows)(np.empty_like(rows[0]), *rows[1:])
+        loop = clip_dense if isinstance(rows, DenseRows) else clip_sparse
+        engine.run_loop(loop, self.largest, rows, weights, self.ratio, clipped_rows[0])
         changed = rows[0] != clipped_rows[0]
         if changed.any():
             is_learned = repeat_to_entries(rows, weights.given > 0.0)

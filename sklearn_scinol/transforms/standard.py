@@ -3,12 +3,33 @@
 import numpy as np
 
 from .._invariants import floats
+from .._portable import chosen, each
 from .._shards import Shards
 from .._state import Part
 from ..blocks import DenseRows, RowWeights, runs_of
 from . import moments
-from .moments import add_weight, inverse_deviation, moved_variance
+from .moments import add_weight, inverse_deviation, moved_mean, moved_variance
 from .units import FeatureUnits
+
+
+def standardise(moments, X, Z):
+    """Fill `Z` with values by the running moments, which learn each row first.
+
+    NaN is no value, and stays.
+    """
+    means, variances, weight_sums = moments[0], moments[1], moments[2]
+    for r in range(X.shape[0]):
+        for j in each(0, X.shape[1]):
+            x, mean, is_given = X[r, j], means[j], X[r, j] == X[r, j]
+            total, share, past = add_weight(weight_sums[j], 1.0, True)
+            deviation = x - mean
+            variance = moved_variance(variances[j], share, past, deviation)
+            z = past * deviation * inverse_deviation(variance)
+            Z[r, j] = chosen(is_given, z, np.nan)
+            moved = moved_mean(mean, share, deviation)
+            means[j] = chosen(is_given, moved, mean)
+            variances[j] = chosen(is_given, variance, variances[j])
+            weight_sums[j] = chosen(is_given, total, weight_sums[j])
 
 
 class StandardTransform(Part):
@@ -39,7 +60,10 @@ class StandardTransform(Part):
         weights = RowWeights(ones, ones, ones, ones[:0])
         _, outgrown = self.units.learn_and_convert(engine, DenseRows(rows), weights)
         self.moments[:2, outgrown] = 0.0
-        return engine.standardise(self.moments, self._in_units(X))
+        X = self._in_units(X)
+        standardised = np.empty(X.shape)
+        engine.run_loop(standardise, self.moments, X, standardised)
+        return standardised
 
     def learn_some(self, engine, X, is_learned):
         """Learn as `learn` does, but only some rows; transform each of the others."""

@@ -3,9 +3,33 @@
 import numpy as np
 
 from .._invariants import floats, is_number
+from .._portable import each
 from .._state import Part
-from ..blocks import Moments
+from ..blocks import TargetScale
 from . import moments
+
+
+def learn_targets(values, weight_sum, y, weights, unit_free, scale):
+    """Fill the :class:`TargetScale` of targets before each row, which is then learned.
+
+    Derivatives of the loss have the target's unit unless `unit_free`.
+    """
+    total = weight_sum[0]
+    for r in range(y.shape[0]):
+        any_before, learns = total > 0.0, weights.given[r] > 0.0
+        total, share, past = moments.add_weight(total, weights.relative[r], learns)
+        for k in each(0, y.shape[1]):
+            mean, variance = values[0, k], values[1, k]
+            scale.offset[r, k], scale.deviation[r, k] = mean, np.sqrt(variance)
+            slope = 1.0 if any_before else 0.0
+            if not unit_free:
+                slope = moments.inverse_deviation(variance)
+            scale.slope[r, k] = slope
+            if learns:
+                deviation = y[r, k] - mean
+                values[0, k] = moments.moved_mean(mean, share, deviation)
+                values[1, k] = moments.moved_variance(variance, share, past, deviation)
+    weight_sum[0] = total
 
 
 class TargetTransform(Part):
@@ -64,8 +88,10 @@ class TargetTransform(Part):
 
     def learn(self, engine, y, weights):
         """Learn from targets in order; return the :class:`TargetScale` before each."""
-        state = Moments(self.moments, self.weight_sum, True)
-        return engine.transform_targets(state, y, weights, self.unit_free)
+        scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
+        state = self.moments, self.weight_sum
+        engine.run_loop(learn_targets, *state, y, weights, self.unit_free, scale)
+        return scale
 
     def to_raw(self, p):
         """Convert the learner's predictions to the target's unit."""

@@ -25,15 +25,13 @@ from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
 from .recording import Recorder, SavedArrays
 from .sharing import share_compiling
-from .tables import find_slots, hash_strings, join_entries, standardise
+from .tables import find_slots, hash_strings, join_entries
 from .transforms import (
     add_codes,
-    clip_rows,
     count_below,
     first_values,
     fourier_features,
     transform_rows,
-    transform_targets,
 )
 
 #: See :class:`Engine`. Signals wait for compiled code to end.

@@ -26,6 +26,7 @@ SUBSTITUTES = {
     _portable.expm1: exponentials.expm1,
     _portable.log1p: exponentials.log1p,
     _portable.cosine: exponentials.cosine,
+    _portable.each: range,
 }
 
 

@@ -3,39 +3,7 @@
 import numpy as np
 
 from ..._hashing import searched
-from ...transforms.moments import (
-    add_weight,
-    inverse_deviation,
-    moved_mean,
-    moved_variance,
-)
-from .compiling import compiled, runs_loop
-
-
-@runs_loop
-def standardise(moments, X):
-    """Centre and scale values."""
-    Z = np.empty_like(X)
-    return _standardise, (moments, X, Z), Z
-
-
-@compiled
-def _standardise(moments, X, Z):
-    means, variances, weight_sums = moments[0], moments[1], moments[2]
-    for r in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            x, mean = X[r, j], means[j]
-            is_given = x == x
-            total, share, past = add_weight(weight_sums[j], 1.0, True)
-            deviation = x - mean
-            variance = moved_variance(variances[j], share, past, deviation)
-            Z[r, j] = past * deviation * inverse_deviation(variance)
-            moved = moved_mean(mean, share, deviation)
-            means[j] = moved if is_given else mean
-            variances[j] = variance if is_given else variances[j]
-            weight_sums[j] = total if is_given else weight_sums[j]
-            Z[r, j] = Z[r, j] if is_given else np.nan
-
+from .compiling import compiled
 
 # MurmurHash3 of 32 bits (Appleby, 2011), in numbers of 64 bits.
 

@@ -1,12 +1,11 @@
-"""Limits and running moments of features, running moments of targets."""
+"""Running moments of features, and what they are transformed to."""
 
 from functools import cache
 
 import numpy as np
 
 from ..._portable import chosen, cosine, larger, smaller
-from ...blocks import CSRRows, DenseRows, TargetScale
-from ...transforms.clipping import clipped
+from ...blocks import CSRRows, DenseRows
 from ...transforms.moments import (
     add_weight,
     decayed,
@@ -42,38 +41,6 @@ def update_moments(moments, j, x, share, past, learns, scale):
         moments[0, j] = moved_mean(moments[0, j], share, deviation)
         if scale:
             moments[1, j] = moved_variance(moments[1, j], share, past, deviation)
-
-
-def clip_rows(largest, rows, weights, ratio):
-    """Clip values at a multiple of the largest before."""
-    values, is_dense = np.empty_like(rows[0]), isinstance(rows, DenseRows)
-    loop = _clip_dense if is_dense else _clip_sparse
-    loop(largest, rows, weights.given, ratio, values)
-    return type(rows)(values, *rows[1:])
-
-
-def clip_one(largest, i, x, learns, ratio):
-    """Update the limit of a feature with a value; return the clipped value."""
-    z = clipped(x, largest[i], ratio)
-    if learns:
-        largest[i] = larger(largest[i], np.abs(z))
-    return z
-
-
-@compiled
-def _clip_dense(largest, rows, given, ratio, values):
-    for r in range(given.size):
-        for i in range(largest.size):
-            values[r, i] = clip_one(largest, i, rows.X[r, i], given[r] > 0.0, ratio)
-
-
-@compiled
-def _clip_sparse(largest, rows, given, ratio, values):
-    for r in range(given.size):
-        for j in range(rows.indptr[r], rows.indptr[r + 1]):
-            values[j] = clip_one(
-                largest, rows.indices[j], rows.data[j], given[r] > 0.0, ratio
-            )
 
 
 def first_values(seen, rows, weights):
@@ -261,30 +228,3 @@ def _scale_sparse(moments, rows, weights, data, room):
     moments.weight_sum[0] = weight_sum
     if forgets:
         moments.weight_sum[1] = n_rows
-
-
-@runs_loop
-def transform_targets(moments, y, weights, unit_free):
-    """Running location and scale of targets."""
-    scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
-    return _transform_targets, (moments, y, weights, unit_free, scale), scale
-
-
-@compiled
-def _transform_targets(moments, y, weights, unit_free, scale):
-    weight_sum, values = moments.weight_sum[0], moments.values
-    for r in range(y.shape[0]):
-        any_before = weight_sum > 0.0
-        learns = weights.given[r] > 0.0
-        weight_sum, share, past = add_weight(weight_sum, weights.relative[r], learns)
-        for k in range(y.shape[1]):
-            mean, variance = values[0, k], values[1, k]
-            scale.offset[r, k] = mean
-            scale.deviation[r, k] = np.sqrt(variance)
-            slope = 1.0 if any_before else 0.0
-            scale.slope[r, k] = slope if unit_free else inverse_deviation(variance)
-            if learns:
-                deviation = y[r, k] - mean
-                values[0, k] = moved_mean(mean, share, deviation)
-                values[1, k] = moved_variance(variance, share, past, deviation)
-    moments.weight_sum[0] = weight_sum

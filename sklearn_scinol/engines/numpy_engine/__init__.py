@@ -10,15 +10,13 @@ from .learning import learn_rows
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix
 from .neighbors import learn_neighbors
-from .tables import find_slots, hash_strings, join_entries, standardise
+from .tables import find_slots, hash_strings, join_entries
 from .transforms import (
     add_codes,
-    clip_rows,
     count_below,
     first_values,
     fourier_features,
     transform_rows,
-    transform_targets,
 )
 
 #: See :class:`Engine`. Python may be interrupted anywhere.

@@ -4,28 +4,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import murmurhash3_32
 
-from ...transforms.moments import (
-    add_weight,
-    inverse_deviation,
-    moved_mean,
-    moved_variance,
-)
-
-
-def standardise(moments, X):
-    Z = np.full(X.shape, np.nan)
-    with np.errstate(all="ignore"):
-        for r, x in enumerate(X):
-            given = np.flatnonzero(~np.isnan(x))
-            mean, variance, weight_sum = moments[:, given]
-            weight_sum, share, past = add_weight(weight_sum, 1.0, True)
-            deviation = x[given] - mean
-            variance = moved_variance(variance, share, past, deviation)
-            Z[r, given] = past * deviation * inverse_deviation(variance)
-            mean = moved_mean(mean, share, deviation)
-            moments[:, given] = mean, variance, weight_sum
-    return Z
-
 
 def hash_strings(data, offsets):
     data, keys = data.tobytes(), np.empty(len(offsets) - 1, np.uint64)

@@ -1,10 +1,9 @@
-"""Limits and running moments of features, running moments of targets."""
+"""Running moments of features, and what they are transformed to."""
 
 import numpy as np
 
-from ..._portable import cosine, larger
-from ...blocks import CSRRows, DenseRows, TargetScale, repeat_to_entries
-from ...transforms.clipping import clipped
+from ..._portable import cosine
+from ...blocks import CSRRows, DenseRows, repeat_to_entries
 from ...transforms.moments import (
     add_weight,
     decayed,
@@ -14,20 +13,6 @@ from ...transforms.moments import (
     moved_variance,
     shares_of_waiting,
 )
-
-
-def clip_rows(largest, rows, weights, ratio):
-    values = np.empty_like(rows[0])
-    with np.errstate(all="ignore"):
-        for r, learns in enumerate(weights.given > 0.0):
-            row, features = r, ...
-            if isinstance(rows, CSRRows):
-                row = slice(rows.indptr[r], rows.indptr[r + 1])
-                features = rows.indices[row]
-            values[row] = clipped(rows[0][row], largest[features], ratio)
-            if learns:
-                largest[features] = larger(largest[features], np.abs(values[row]))
-    return type(rows)(values, *rows[1:])
 
 
 def first_values(seen, rows, weights):
@@ -133,22 +118,3 @@ def _scale_sparse(moments, rows, weights):
     if forgets:
         moments.weight_sum[1] = n_rows
     return CSRRows(data, rows.indices, rows.indptr)
-
-
-def transform_targets(moments, y, weights, unit_free):
-    scale = TargetScale(*(np.empty_like(y) for _ in TargetScale._fields))
-    weight_sum = moments.weight_sum[0]
-    mean, variance = moments.values
-    with np.errstate(all="ignore"):
-        for r, (given, c) in enumerate(zip(*weights[:2], strict=True)):
-            scale.offset[r], scale.deviation[r] = mean, np.sqrt(variance)
-            scale.slope[r] = weight_sum > 0.0
-            if not unit_free:
-                scale.slope[r] = inverse_deviation(variance)
-            if given > 0.0:
-                weight_sum, share, past = add_weight(weight_sum, c, True)
-                deviation = y[r] - mean
-                mean[:] = moved_mean(mean, share, deviation)
-                variance[:] = moved_variance(variance, share, past, deviation)
-    moments.weight_sum[0] = weight_sum
-    return scale
