@@ -60,13 +60,6 @@ class Engine(Protocol):
     def transform_rows(self, moments, rows, weights):
         """Centre and scale rows by the running moments, which learn each row first."""
 
-    def count_below(self, edges, X):
-        """Count the edges below finite values, by feature: the bins of the values.
-
-        Edges, of shape (n_features, n_edges), ascend; NaN after them is not below any
-        number.
-        """
-
     def add_codes(self, values, bins, features, width):
         """Return sparse rows with their values, and beside these one-hot codes of bins.
 

@@ -28,7 +28,6 @@ from .sharing import share_compiling
 from .tables import find_slots, hash_strings, join_entries
 from .transforms import (
     add_codes,
-    count_below,
     first_values,
     fourier_features,
     transform_rows,

@@ -15,10 +15,6 @@ from .bound import joined
 from .compiling import compiled
 from .substitutes import compiles
 
-#: Functions that run when they are recorded, too, where other arrays need sizes that
-#: they find; they change no state.
-RUN_NOW = "add_codes", "count_below"
-
 
 class Recorder:
     """An engine that records calls instead of making them.
@@ -49,7 +45,7 @@ class Recorder:
 
         def record(*arguments):
             loop, arguments, result = prepare(*arguments)
-            if name in RUN_NOW:
+            if name == "add_codes":  # also now: other arrays need the sizes of its rows
                 loop(*arguments)
             self.calls.append(loop.bind(*arguments))
             return result

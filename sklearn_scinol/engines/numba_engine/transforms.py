@@ -67,23 +67,6 @@ def _first_values(seen, rows, given, features, values):
 
 
 @runs_loop
-def count_below(edges, X):
-    """Count the edges below values."""
-    bins = np.empty(X.shape, np.intp)
-    return _count_below, (edges, np.require(X, np.float64, "C"), bins), bins
-
-
-@compiled
-def _count_below(edges, X, bins):
-    for r in range(X.shape[0]):
-        for j in range(X.shape[1]):
-            x, n_below = X[r, j], 0
-            for e in range(edges.shape[1]):  # all: a search could not be vectorised
-                n_below += edges[j, e] < x
-            bins[r, j] = n_below
-
-
-@runs_loop
 def add_codes(values, bins, features, width):
     """Rows with their values, and ones for their bins."""
     n, d = values.shape

@@ -13,7 +13,6 @@ from .neighbors import learn_neighbors
 from .tables import find_slots, hash_strings, join_entries
 from .transforms import (
     add_codes,
-    count_below,
     first_values,
     fourier_features,
     transform_rows,

@@ -23,14 +23,6 @@ def first_values(seen, rows, weights):
     return features, rows.data[places[first]]
 
 
-def count_below(edges, X):
-    bins = np.empty(X.shape, np.intp)
-    for j, of_feature in enumerate(edges):
-        # NaN is sorted to the end.
-        bins[:, j] = np.searchsorted(of_feature, X[:, j], side="left")
-    return bins
-
-
 def add_codes(values, bins, features, width):
     n, d = values.shape
     n_last, n_entries = len(bins), d + len(features)
