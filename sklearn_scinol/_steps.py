@@ -14,7 +14,7 @@ from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
 from ._state import Part, checkpoint
 from ._validation import without_names
-from .estimators.row_by_row import RowByRow, chunk_of, read_row, row_of
+from .estimators.row_by_row import RowByRow, chunk_of, row_of
 from .estimators.waiting import join_rows, runs, take_rows
 from .preprocessing.stream import StreamTransformer
 
@@ -84,7 +84,7 @@ class PipelineRows(RowByRow):
 
     def _learn_locked(self, x, y, sample_weight, method, served=None):
         pipeline, last = self.estimator, self._last
-        x = read_row(pipeline, x)
+        x = self._read(x)
         with rollback_on_error(pipeline) as rollbacks:
             if sample_weight is not None and _routing_enabled():
                 c = np.reshape(sample_weight, 1)
@@ -101,7 +101,7 @@ class PipelineRows(RowByRow):
             return learn_as_last_step(last.estimator, rollbacks, last._learn, *row)
 
     def _predict_locked(self, x, method):
-        x = read_row(self.estimator, x)
+        x = self._read(x)
         for _, step in self._transformers():
             if _takes_rows(step):
                 x = step._transform_row(x)
@@ -113,7 +113,7 @@ class PipelineRows(RowByRow):
     def _come_locked(self, x, method):
         pipeline, last, inputs = self.estimator, self._last, ()
         check_is_fitted(last.estimator)
-        x = read_row(pipeline, x)
+        x = self._read(x)
         with rollback_on_error(pipeline) as rollbacks:
             for name, step in self._transformers():
                 if learns_labels(step, last.estimator):

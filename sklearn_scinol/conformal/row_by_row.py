@@ -10,9 +10,6 @@ from ..estimators.row_by_row import (
     RowByRow,
     chunk_of,
     first_of,
-    is_sparse,
-    read_row,
-    sparse_row,
 )
 from ..estimators.served import Served
 from ..estimators.waiting import Waiting
@@ -67,13 +64,6 @@ class ConformalRows(RowByRow):
         with without_names(self.estimator):
             answer, served = self.estimator._serve(chunk_of(x), method)
         return first_of(answer), served
-
-    def _read(self, x):
-        """Return a row as the estimator takes it, see :func:`read_row`."""
-        if not is_sparse(x):
-            return read_row(self.estimator, x)
-        n_features = getattr(self.estimator, "n_features_in_", self._n_features)
-        return sparse_row(x, n_features)
 
     def _rows_of(self, estimator):
         """Return the object that learns single rows of an estimator."""

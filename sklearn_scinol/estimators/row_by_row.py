@@ -144,6 +144,13 @@ class RowByRow(metaclass=ABCMeta):
         self._n_features = n_features
         self._locks = locks_of(estimator)
 
+    def _read(self, x):
+        """Return a row as the estimator takes it: by names, or sparse."""
+        if not is_sparse(x):
+            return read_row(self.estimator, x)
+        reader = reader_of(self.estimator)
+        return sparse_row(x, getattr(reader, "n_features_in_", self._n_features))
+
     def __reduce__(self):
         # What is prepared is of this process only.
         return type(self), (self.estimator, self._classes, self._n_features)
@@ -498,12 +505,9 @@ class EstimatorRows(RowByRow):
         """Convert a row to an array, unless a pipeline has converted it."""
         if type(x) in (SparseRow, OpaqueRow):
             return x
-        if is_sparse(x):
-            n_features = getattr(self.estimator, "n_features_in_", self._n_features)
-            return sparse_row(x, n_features)
         if type(x) is not np.ndarray:
-            x = read_row(self.estimator, x)
-            if type(x) is OpaqueRow:
+            x = super()._read(x)
+            if type(x) in (SparseRow, OpaqueRow):
                 return x
             check_has_values(X=x)
             x = np.asarray(x)

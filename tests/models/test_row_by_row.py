@@ -36,6 +36,8 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.mixtures.mixture_model import MixtureModel
 from sklearn_scinol.models.session import Session
+from sklearn_scinol.pipeline import make_online_pipeline
+from sklearn_scinol.preprocessing import OnlineScaler
 
 
 @pytest.fixture
@@ -353,6 +355,18 @@ def test_sparse_rows(kind, engine):
         rows.predict_one(row)
     assert_identical(vars(by_rows), vars(by_calls))
     by_rows._check_state()
+
+
+def test_sparse_rows_of_pipelines():
+    X, y = stream(20, 3)
+    x = np.array([0, 2]), np.ones(2)
+    model = make_online_pipeline("passthrough", ScInOLClassifier(center=False))
+    model.partial_fit(X, y, classes=[0, 1])
+    expected = model.predict(sparse.csr_array([[1.0, 0.0, 1.0]]))
+    assert model.row_by_row().predict_one(x) == expected
+    model = make_online_pipeline(OnlineScaler(), model[-1]).partial_fit(X, y)
+    with pytest.raises(TypeError, match="Sparse data was passed for X, but dense"):
+        model.row_by_row().learn_one(x, 1)
 
 
 @pytest.mark.parametrize("n_before", [1, 5])
