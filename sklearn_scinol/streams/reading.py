@@ -318,8 +318,8 @@ class TableStream:
         self.n_bad_rows += len(bad)
         self.bad_rows += bad[: MAX_BAD_ROWS - len(self.bad_rows)]
         if self._on_bad_row == "warn":
-            more = f" So are {len(bad) - 1} rows after it." if len(bad) > 1 else ""
-            warnings.warn(f"{bad[0]} It is left out.{more}", stacklevel=4)
+            more = f", and {len(bad) - 1} more after it" if len(bad) > 1 else ""
+            warnings.warn(f"{bad[0]} It is left out{more}.", stacklevel=4)
 
 
 def _with_remedy(message, remedy):

@@ -451,7 +451,7 @@ def test_bad_row_is_an_error(tmp_path):
 def test_warning_of_bad_rows(tmp_path):
     file = lines(tmp_path / "rows.csv", *BAD_CSV)
     stream = read_table(file, target="y", on_bad_row="warn", column_types=BAD_TYPES)
-    with pytest.warns(UserWarning, match="^Row 2 .* So are 4 rows after it") as warned:
+    with pytest.warns(UserWarning, match="^Row 2 .* and 4 more after it") as warned:
         assert len(list(stream)) == 1
     assert warned[0].filename == __file__
 
