@@ -243,14 +243,12 @@ class LinearModel(TransformsRows, LinearState):
 
         w, averaged = mean(LinearModel._latest_weights), mean(LinearModel._weights)
         ones = np.ones(self.n_coordinates - self.n_features)
-        units = [
-            unit * np.append(scale, ones)
-            for unit, scale in zip(shards.units, scales, strict=True)
-        ]
+        pairs = zip(shards.units, scales, strict=True)
+        units = [unit * np.append(scale, ones) for unit, scale in pairs]
         s, shared = shards.map(lambda model: model.state()).in_units(units), None
         if self.traits.has_wealth:
-            pairs = zip(s, shards.units, strict=True)
-            s.members = [own._make((*own[:-1], unit * own[-1])) for own, unit in pairs]
+            pairs = zip(shards.units, s, strict=True)
+            s.members = [own._make((*own[:-1], unit * own[-1])) for unit, own in pairs]
         if self.traits.by_row:
             shared = shards.map(lambda model: model.shared_state())
         x = np.zeros(self.n_coordinates)

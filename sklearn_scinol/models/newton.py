@@ -130,6 +130,12 @@ class NewtonModel(LinearModel):
         """Whether features or targets are standardised."""
         return self.features.has_moments or self.target is not None
 
+    @property
+    def _mean_of_rows(self):
+        """Where features without a deviation were, or 0 if they are not centred."""
+        is_centred = self.features.center and self.features.scale
+        return self.features.mean_and_variance()[0] if is_centred else 0.0 * self.mean
+
     def _update_moments(self):
         """Compute the moments of all rows so far."""
         self.next_change = self.t + max(1, self.t // 2)
@@ -189,9 +195,9 @@ class NewtonModel(LinearModel):
         """Convert all states to the moments of all rows, and merge them."""
         engine = current_engine()
         self._update_moments()
-        self.origin = self.mean
         start, units = shards.start, self.features.units
         start_scale = 1.0 if units is None else units.scales_of(start.features.units)
+        self.origin = start_scale * start._mean_of_rows
 
         def converted(model, origin, scale):
             s = model.state()._make(array.copy() for array in model.arrays)
@@ -201,10 +207,11 @@ class NewtonModel(LinearModel):
         members = []
         for model, scale in zip(shards, scales, strict=True):
             # The rows of the start have another origin in each model.
-            origin = np.where(model.deviation > 0.0, scale * model.origin, self.mean)
+            at = scale * model._mean_of_rows
+            origin = np.where(model.deviation > 0.0, scale * model.origin, at)
             own_start = converted(start, origin, start_scale)
-            members.append((converted(model, self.mean, scale), own_start))
-        state = converted(start, self.mean, start_scale)
+            members.append((converted(model, at, scale), own_start))
+        state = converted(start, self.origin, start_scale)
         s = Shards(members, (state, state), shards.shares, shards.units)
         w = np.empty((self.n_outputs, self.n_coordinates))
         self.arrays = tuple(self.learner.merged(s, None, w, None, self.t)[0])

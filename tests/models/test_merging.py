@@ -240,6 +240,24 @@ def test_least_squares_of_all_rows(n_outputs, weighted, n_start, engine):
     assert_allclose(merged.coef_, one.coef_, rtol=1e-10)
 
 
+@pytest.mark.parametrize("n_start", [0, 20])
+def test_newton_steps_where_models_have_seen_one_value(n_start):
+    """Its rows stay where they were, in whichever steps models are merged."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) + 5.0
+    X[:90, 2] = 7.0
+    y = linear(X, np.ones(3)) + rng.normal(size=200)
+    start = OnlineNewtonRegressor()
+    if n_start:
+        start.partial_fit(X[:n_start], y[:n_start])
+    a, b, c = models = learned(start, X[n_start:], y[n_start:], [60, 60, 80 - n_start])
+    start = start if n_start else None
+    by_steps = merge_models([merge_models([a, b], start=start), c], start=start)
+    assert_allclose(
+        by_steps.predict(X), merge_models(models, start=start).predict(X), rtol=1e-9
+    )
+
+
 # Mixtures, functions of features, kernels.
 
 
