@@ -91,14 +91,6 @@ class Engine(Protocol):
         NaN.
         """
 
-    def learn_combination(self, task, state, block, combination, out):
-        """Learn rows with weights that are combinations of rows; add up no losses.
-
-        Returns the number of rows that were learned, and the changes of the rows'
-        coefficients and of their sums, each of shape (n, K); the latter has no columns
-        unless averaging.
-        """
-
     def learn_neighbors(self, recent, rows, targets, weights, query):
         """Predict each row from the nearest rows before it, then store it.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._portable import ROUNDING_SHARE
+from .._portable import ROUNDING_SHARE, each
 
 #: Stands for an infinite step, which would make NaN of a product with 0.
 MAX_STEP = 1e300
@@ -34,3 +34,16 @@ def meets(loss, y, p, size):
     There the sign of a derivative would depend on the order in which `p` is added up.
     """
     return abs(p - loss.minimiser(y, p)) < ROUNDING_SHARE * size
+
+
+def derive(loss, by_output, lipschitz, y, predictions, r, g):
+    """Compute the derivatives of the loss of a row, over the Lipschitz constant."""
+    if loss.joint:
+        loss.row_gradient(y[r], predictions[r], g)
+    else:
+        for k in each(0, g.size):
+            own = of_output(loss, k, by_output)
+            g[k] = own.gradient(y[r, k], predictions[r, k])
+    if lipschitz != 1.0:
+        for k in each(0, g.size):
+            g[k] /= lipschitz

@@ -12,7 +12,9 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from .._invariants import finite, floats, is_count
 from ..blocks import Block, Combination, CSRRows, DenseRows
 from ..config import current_engine
+from ..learners.combination import loop_of
 from ..losses import as_targets
+from ..losses.methods import is_by_output
 from ..transforms.ranges import check_values
 from .growing import GrowingArray, GrowingSparseArray
 from .model import Learned
@@ -276,8 +278,21 @@ class KernelModel(OnlineModel):
         combination = Combination(
             gram, values, sums, is_new, room, self.coef.rows, self.coef_sums.rows
         )
-        n, increments, sum_increments = engine.learn_combination(
-            self.task, self._engine_state(), block, combination, predicted
+        increments = np.zeros((n, self.n_outputs))
+        sum_increments = np.zeros((n, self.coef_sums.rows.shape[1]))
+        shared = self.learner.Shared(*self.shared)
+        n, self.numbers[0] = engine.run_loop(
+            loop_of(is_by_output(self.loss), predicted.averaged is not None),
+            self.learner,
+            self.loss,
+            self.task,
+            shared,
+            self.clock,
+            float(self.numbers[0]),
+            block,
+            combination,
+            predicted,
+            (increments, sum_increments),
         )
         if self.projection is not None:
             onto_support = self.projection @ k[:n].T

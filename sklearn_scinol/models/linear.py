@@ -134,6 +134,7 @@ class LinearModel(TransformsRows, LinearState):
         np.copyto(self.fields, self._initial_fields(), where=is_idle)
 
     def _engine_state(self):
+        """State that learning changes, for engines."""
         arrays = self.fields, self.shared, self.arrays, self.first, self.clock
         return State(*arrays, self.numbers, self.weight_scale.numbers)
 

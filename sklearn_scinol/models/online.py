@@ -8,7 +8,7 @@ import numpy as np
 from .._hyperparameters import is_native, restored, stored
 from .._invariants import floats, is_count, is_number, parameters, same_structure
 from .._portable import MAX_WEALTH, TINY
-from ..blocks import Predictions, State, Task
+from ..blocks import Predictions, Task
 from ..learners.interface import traits
 from .model import Model
 
@@ -233,11 +233,6 @@ class OnlineModel(Model):
     def in_units_of_loss(self, name):
         """Shared number that is a sum of losses, in the unit of the sample weights."""
         return getattr(self.shared_state(), name) * (self.weight_scale.unit or 1.0)
-
-    def _engine_state(self):
-        """State that learning changes, for engines."""
-        numbers = self.numbers, self.weight_scale.numbers
-        return State(None, self.shared, (), None, self.clock, *numbers)
 
     def _empty_predictions(self, n):
         shape = n, self.n_outputs

@@ -16,7 +16,6 @@ the next one.
 from numpy import stack
 
 from ...blocks import run
-from .combination import learn_combination
 from .compiling import run_loop
 from .learning import learn_rows
 from .losses import compute_losses, norm

@@ -5,7 +5,6 @@ from numpy import stack
 
 from ..._portable import inverse
 from ...blocks import run
-from .combination import learn_combination
 from .learning import learn_rows
 from .losses import compute_losses, norm
 from .mixing import learn_rounds, mix

@@ -81,8 +81,8 @@ def derive(variant, task, state, block, scratch, out, row, q):
     """
     has, g, y = variant.traits, scratch.g, block.targets
     if not has.implicit:
-        by_output = variant.loss_by_output
-        derivatives(task.loss, by_output, task.lipschitz, y, out.predictions, row.r, g)
+        loss, by_output, p = task.loss, variant.loss_by_output, out.predictions
+        methods.derive(loss, by_output, task.lipschitz, y, p, row.r, g)
         if variant.has_kinks:
             round_at_kinks(variant, task, block, scratch, out, row)
     for k in range(count_outputs(variant, scratch)):
@@ -114,19 +114,6 @@ def round_at_kinks(variant, task, block, scratch, out, row):
         loss = loss_of(variant, task, k)
         if methods.meets(loss, y, p, size):
             scratch.g[k] = loss.gradient(y, y) / task.lipschitz
-
-
-def derivatives(loss, by_output, lipschitz, y, predictions, r, g):
-    """Compute the derivatives of the loss of a row, over the Lipschitz constant."""
-    if loss.joint:
-        loss.row_gradient(y[r], predictions[r], g)
-    else:
-        for k in range(g.size):
-            of_output = methods.of_output(loss, k, by_output)
-            g[k] = of_output.gradient(y[r, k], predictions[r, k])
-    if lipschitz != 1.0:
-        for k in range(g.size):
-            g[k] /= lipschitz
 
 
 def scale_of_target(variant, task, block, row, k):
