@@ -101,10 +101,11 @@ class Engine(Protocol):
         """
 
     def run_loop(self, loop, *arguments):
-        """Return what a loop over rows returns that a module of ``learners`` has.
+        """Return what a loop of ``learners`` or ``transforms`` over rows returns.
 
         It is compiled as it stands for the types of the first arguments that it gets,
-        once for each of the types that NamedTuples among them have.
+        once for each of the types that NamedTuples among them have. What is None in one
+        call is so in all.
         """
 
     def compute_losses(self, loss, block, predictions, numbers):
