@@ -511,10 +511,8 @@ def _new_model(arguments, known):
         )
     if task == "classification" and not arguments.classes:
         estimator.set_params(new_classes="add")
-    options = {} if arguments.n_hashed is None else {"n_hashed": arguments.n_hashed}
-    for name in "missing_columns", "new_columns":
-        if value := getattr(arguments, name):
-            options[name] = value
+    names = "n_hashed", "missing_columns", "new_columns"
+    options = {n: getattr(arguments, n) for n in names if getattr(arguments, n)}
     kinds = dict(arguments.kinds or ())
     if arguments.keys:  # their history has no columns that are dropped
         dropped = {name for name, kind in kinds.items() if kind == "drop"}

@@ -362,9 +362,8 @@ class TableTransformer(TableReader):
     def _read_row(self, x, learns):
         """Return the encoder of rows, and what it reads of a dict; else None."""
         names = getattr(self, "feature_names_in_", None)
-        if not (isinstance(x, dict) and self._as_learned("sparse_output")):
-            return None, None
-        if names is None:
+        is_read = isinstance(x, dict) and self._as_learned("sparse_output")
+        if names is None or not is_read:
             return None, None
         encoder = row_encoder(self._encoding, current_engine(), names)
         return encoder, None if encoder is None else encoder.read(x, learns)
