@@ -15,9 +15,11 @@ def merge_models(
 ) -> Estimator:
     """Merge models that were trained on disjoint data.
 
-    Each part can be learned by another process or machine. The order of models, and how
-    many are merged at a time, change nothing but rounding, and which rows kernel models
-    with `max_support` keep.
+    Each part can be learned by another process or machine. The order of models changes
+    nothing but rounding, which rows neighbours and kernel models with `max_support`
+    keep, and which of equally near rows count. Merge all at once: in steps, weights
+    within a `radius` of centred rows, as of AdaFTRL, come out otherwise, and weights
+    and wealths of mixtures a little so.
 
     Parameters
     ----------
