@@ -47,4 +47,6 @@ class MixtureSession(Session):
                 vars(model.target_range).update(target_range)
             del model.curve[n_points:]
 
-        return [*super()._rollbacks(), restore]
+        rollbacks = super()._rollbacks()
+        rollbacks.append(restore)
+        return rollbacks

@@ -9,6 +9,7 @@ values, are learned as any chunk is.
 from functools import partial
 from itertools import chain
 from operator import is_
+from weakref import ref
 
 import numpy as np
 from scipy.linalg.blas import ddot
@@ -17,6 +18,7 @@ from .._locks import locks_of
 from .._rollback import finish, roll_back, rollbacks_around
 from .._state import (
     NeedsRoom,
+    UndoLog,
     attributes_of,
     checkpoint,
     checkpoints,
@@ -246,6 +248,8 @@ class Session:
         self._state = engine.SavedArrays(whole, by_feature, rows.X)
         whole, by_feature = self._split_arrays(self._divergent_arrays())
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
+        #: Returns what undoes earlier rows, while they may be undone with later ones.
+        self._undoable = ref(UndoLog())
         #: Number of checkpoints when the arrays were looked at.
         self._n_checkpoints = -1
         #: Curve of the losses of the estimator, a copy, and its maximum length.
@@ -419,9 +423,18 @@ class Session:
 
     def _rollbacks(self):
         """Save the state; return functions that restore it, to call in reverse."""
-        self._state.save()
-        rows, rollbacks, self._new_units = self.rows, [self._state.restore], []
-        if rows.capacity is not None:
+        state, rows, self._new_units = self._state, self.rows, []
+        is_sparse, first = rows.capacity is not None, self._undoable()
+        if first is not None and first.pending is state:
+            first.append(partial(np.copyto, state.room, state.room.copy()))
+            first.pending = None
+        state.save()
+        rollbacks = UndoLog([state.restore])
+        if first is None or is_sparse:  # the first of dense rows restores all
+            rollbacks.pending, self._undoable = state, ref(rollbacks)
+        if is_sparse:
+            for array in rows.X.indices, rows.X.indptr:
+                rollbacks.append(partial(np.copyto, array, array.copy()))
             indices = rows.indices
             new = [each for each in self._units if not each.seen[indices].all()]
             rollbacks += [checkpoint(each, rows.X, indices.copy()) for each in new]

@@ -24,13 +24,14 @@ to the last bit. Deviations are no squares, and exact in units of powers of two.
 from functools import partial
 from math import factorial
 from operator import is_
+from weakref import ref
 
 import numpy as np
 
 from .._hashing import free, searched
 from .._invariants import floats, is_count, same_structure
 from .._portable import difference, exact, larger, smaller
-from .._state import Part, RecordsChanges, as_writable, make_writable
+from .._state import Part, RecordsChanges, UndoLog, as_writable, make_writable
 from ..blocks import Events, LateEvents, Places, PlacesLog, Times
 
 #: Half-lives of counts in units of time, of which one is a minute where time is a date.
@@ -624,6 +625,7 @@ class HistoryOfRow:
         *starts, n_columns = np.cumsum([0, *(each.n_columns for each in histories)])
         self._starts, self.out = [*map(int, starts)], np.empty((1, n_columns))
         self._logs = [each.places_log(1, MAX_COUNT, MAX_COUNT) for each in histories]
+        self._last_logs = ref(UndoLog())  # of the last call, if it may be undone
         rest = units, clock.scales(units), self.values, self.targets, self.has_target
         is_row, is_label = np.zeros(1, bool), np.ones(1, bool)
         of_time = [
@@ -681,14 +683,18 @@ class HistoryOfRow:
 
     def _checkpoint(self):
         """Return a function that undoes the next call."""
+        if (last := self._last_logs()) is not None:  # which may be undone as well
+            last[:] = [PlacesLog(*map(np.copy, log)) for log in self._logs]
         for log in self._logs:
             log.n_saved[0] = 0
+        logs = UndoLog(self._logs)
+        self._last_logs = ref(logs)
         counts = [state.counts.copy() for state in self._states]
-        return partial(self._restore, self._of_clock.copy(), counts)
+        return partial(self._restore, self._of_clock.copy(), counts, logs)
 
-    def _restore(self, of_clock, counts):
+    def _restore(self, of_clock, counts, logs):
         self._of_clock[:] = of_clock
-        of_keys = self._histories, self._states, self._logs, counts
+        of_keys = self._histories, self._states, logs, counts
         for history, state, log, before in zip(*of_keys, strict=True):
             state.counts[:] = before
             history.take_back([log])

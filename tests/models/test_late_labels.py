@@ -23,7 +23,7 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.estimators.row_by_row import row_of
 from sklearn_scinol.pipeline import make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
+from sklearn_scinol.preprocessing import OnlineHistory, OnlineScaler, TableEncoder
 
 
 def data(n=60, d=4):
@@ -105,6 +105,22 @@ def test_many_rows_or_none():
         assert_same_steps(model, before)
     late.learn_many("ca", [0, 1])
     assert [*late] == ["b"]
+
+
+@pytest.mark.parametrize("n_steps", [0, 1, 2])
+def test_single_rows_are_learned_together_or_not(n_steps, engine):
+    steps = [OnlineHistory(["k"]), TableEncoder()][2 - n_steps :]
+    rows = [{"k": "abac"[i % 4], "x": i % 3} for i in range(24)]
+    X = rows if steps else np.array([[i % 4, i % 3] for i in range(24)], float)
+    model = make_online_pipeline(*steps, ScInOLClassifier())
+    model.partial_fit(X[:20], np.arange(20) % 2, classes=[0, 1])
+    late = model.row_by_row().with_late_labels()
+    for x, key in zip(X[20:], "abcd", strict=True):
+        late.predict_one(x, key)
+    before = copy.deepcopy(model)
+    with pytest.raises(ValueError, match="unseen labels"):
+        late.learn_many("dbca", [0, 1, 1, 7])
+    assert_same_steps(model, before)
 
 
 @pytest.mark.parametrize("is_table", [True, False])
