@@ -666,7 +666,7 @@ def test_parallel(problem, engine):
     assert_identical(problem.decision(together, X), problem.decision(alone, X))
     assert_identical(np.concatenate(charged), np.concatenate(expected))
     assert_identical(together.weights_, alone.weights_)
-    with joblib.parallel_config(n_jobs=2):  # without a word of ours
+    with joblib.parallel_backend("threading", n_jobs=2):  # without a word of ours
         again = problem.make()
         assert_identical(problem.charged(again, X[:40], y[:40]), expected[0])
 
