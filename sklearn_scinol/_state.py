@@ -14,7 +14,11 @@ NUMBERS = frozenset([float, int, bool, str, type(None)])
 
 
 class checkpoints:
-    """Number of checkpoints of any part so far: before each change of attributes."""
+    """Counter of the moments from which on arrays of some part may be replaced.
+
+    These are checkpoints, :func:`make_writable`, and readers between two blocks. Calls
+    that are bound to arrays look at them again once `n_taken` has changed.
+    """
 
     n_taken, _numbers = 0, count(1)
 

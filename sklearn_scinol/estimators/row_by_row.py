@@ -152,7 +152,7 @@ class RowByRow(metaclass=ABCMeta):
         return sparse_row(x, getattr(reader, "n_features_in_", self._n_features))
 
     def __reduce__(self):
-        # What is prepared is of this process only.
+        # Sessions and prepared calls are left out: they belong to this process.
         return type(self), (self.estimator, self._classes, self._n_features)
 
     def learn_one(self, x: RowLike, y: Any, sample_weight: float | None = None) -> Self:

@@ -83,7 +83,7 @@ def change(averages, clock, combination, changes, r, k, increment):
 
 
 def end_trial(learner, shared, clock, t, combination, changes):
-    """Let the clocks tick; bring sums up to date where one starts from 0 again."""
+    """Advance the clocks; bring sums up to date where a clock starts from 0 again."""
     increments, sum_increments = changes
     for k in range(clock.shape[1]):
         at_rest = learner.factor(shared, k, 0.0, t + 1.0)

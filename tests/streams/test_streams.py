@@ -1086,7 +1086,7 @@ def test_large_whole_numbers_are_not_rounded(ending, tmp_path, monkeypatch):
 @pytest.mark.parametrize("number", [2**53 + 1, 2**64 - 1])
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
 def test_whole_numbers_that_would_be_rounded_are_refused(ending, number, tmp_path):
-    """Those that no first row has, and those that int64 does not hold."""
+    """Refuse numbers above 2^53 in columns inferred as float64, and above int64."""
     rows = pa.table({"id": [2.0**60, 7.5]})
     file = WRITERS[ending](tmp_path / f"rows{ending}", rows)
     file.write_text(file.read_text().replace("7.5", str(number)))
