@@ -10,8 +10,6 @@ from time import sleep
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
 
-from ._state import checkpoints
-
 # Decorated methods keep their types.
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -74,7 +72,6 @@ class Locks:
             if held:
                 self.state._acquire_restore(*held)
             self.wait_for_readers()
-            checkpoints.add()  # they have looked at arrays that may be replaced now
 
     def give_way(self):
         """Release `state` until waiting threads have taken it."""

@@ -9,7 +9,6 @@ from sklearn.base import BaseEstimator
 
 from ._docstrings import described_as
 from ._shards import are_same
-from ._state import checkpoints
 
 SEQUENCES = list, tuple, np.ndarray
 
@@ -68,7 +67,6 @@ class FixedParameters:
         for name in self._changeable & before.keys():
             del before[name]
         self._learned_with = {n: before[n] for n in names if n in before} | before
-        checkpoints.add()  # sessions look whether they may go on
 
     def _settle_parameters(self, begins):
         """Take the parameters as they are, or raise ValueError if some have changed."""

@@ -3,6 +3,7 @@
 from contextvars import ContextVar, copy_context
 
 from ._locks import locks_of
+from ._state import restore_attributes
 
 # The last step of the pipeline that learns, and the pipeline's list of rollbacks.
 _last_step: ContextVar = ContextVar("last_step", default=(None, None))
@@ -52,8 +53,7 @@ class rollback_on_error:
     def _restore(self):
         # An interruption may have ended the wait for readers.
         locks_of(self._estimator).wait_for_readers()
-        vars(self._estimator).clear()
-        vars(self._estimator).update(self._before)
+        restore_attributes(self._estimator, self._before)
         roll_back(self._rollbacks)
 
 

@@ -13,19 +13,18 @@ ARRAYS = np.ndarray, np.memmap
 NUMBERS = frozenset([float, int, bool, str, type(None)])
 
 
-class checkpoints:
-    """Counter of the moments from which on arrays of some part may be replaced.
+class assignments:
+    """Counter of assignments to attributes of parts.
 
-    These are checkpoints, :func:`make_writable`, and readers between two blocks. Calls
-    that are bound to arrays look at them again once `n_taken` has changed.
+    Calls that are bound to arrays look at them again once `n` has changed.
     """
 
-    n_taken, _numbers = 0, count(1)
+    n, _numbers = 0, count(1)
 
     @classmethod
     def add(cls):
         """Count one, with a number that no thread has had."""
-        cls.n_taken = next(cls._numbers)
+        cls.n = next(cls._numbers)
 
 
 def number_at(place):
@@ -38,7 +37,7 @@ class Part:
 
     The state is in attributes: arrays and tuples of arrays, numbers, lists, and other
     parts, perhaps in lists. Learning changes arrays and lists in place, or replaces
-    attributes.
+    attributes. :class:`assignments` counts what is replaced.
     """
 
     #: Names of all attributes that learning changes in place; empty if any may be.
@@ -53,6 +52,10 @@ class Part:
     #: Names of arrays whose last axis is of features, perhaps with the intercept after
     #: them. Of these sparse rows change their own features only.
     _by_feature: tuple[str, ...] = ()
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        assignments.add()
 
     def _seen(self, X, features):
         """Return what this part and its parts see of rows, and of features.
@@ -80,14 +83,19 @@ def attributes_of(part):
     return [(n, vars(part).get(n)) for n in names if n not in part._replaced]
 
 
-def make_writable(part):
-    """Make all arrays of a state writable: joblib maps those of a file read-only.
+def restore_attributes(part, before):
+    """Restore the attributes of an object."""
+    vars(part).clear()
+    vars(part).update(before)
+    assignments.add()
 
-    They may be replaced from now on, as after a checkpoint.
-    """
-    checkpoints.add()
+
+def make_writable(part):
+    """Make all arrays of a state writable: joblib maps those of a file read-only."""
     for each in parts_of(part):
-        vars(each).update((n, _writable(value)) for n, value in attributes_of(each))
+        for name, value in attributes_of(each):
+            if (writable := _writable(value)) is not value:
+                setattr(each, name, writable)
 
 
 def checkpoint(part, X=None, features=None):
@@ -98,14 +106,14 @@ def checkpoint(part, X=None, features=None):
     It may be called more than once, and restores arrays in place. All are writable
     from now on.
     """
-    checkpoints.add()
     saved, arrays, lists, undo = [], [], [], []
     for each, seen, changed, found in _within(part, X, features):
         kind, attributes = type(each), vars(each)
         for name, value in found:
             if isinstance(value, np.ndarray):
                 if type(value) is not np.ndarray or not value.flags.writeable:
-                    value = attributes[name] = as_writable(value)
+                    value = as_writable(value)
+                    setattr(each, name, value)
                 if name in kind._undone:
                     continue
                 if changed is None or name not in kind._by_feature:
@@ -115,22 +123,23 @@ def checkpoint(part, X=None, features=None):
             elif type(value) is list:
                 lists.append((value, value.copy()))
             elif isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
-                value = attributes[name] = _writable(value)
+                if (writable := _writable(value)) is not value:
+                    value = writable
+                    setattr(each, name, value)
                 if name not in kind._undone:
                     of_tuple = [each for each in value if isinstance(each, np.ndarray)]
                     arrays += [(a, ..., a.copy(order="K")) for a in of_tuple]
         if kind._undo is not Part._undo:
             undo.append(each._undo(seen))
-        saved.append((attributes, attributes.copy()))
+        saved.append((each, attributes.copy()))
 
     return partial(_restore, saved, arrays, lists, undo)
 
 
 def _restore(attributes, arrays, lists, undo):
     """Restore what :func:`checkpoint` has saved."""
-    for of_part, values in attributes:
-        of_part.clear()
-        of_part.update(values)
+    for part, before in attributes:
+        restore_attributes(part, before)
     for array, places, values in arrays:
         array[places] = values
     for values, before in lists:
@@ -213,31 +222,33 @@ class UndoLog(list):
 
 
 class RecordsChanges(Part):
-    """State that records its changes in logs, from which they can be undone.
+    """State that records its changes in a log, from which they can be undone.
 
-    It has only weak references to logs: nothing is recorded for calls that are over.
+    All that may be undone shares one log. The state has only a weak reference to it:
+    nothing is recorded for calls that are over.
     """
 
     def __init__(self):
-        self._logs = []
-
-    def _new_log(self):
-        """Return a log that gets all changes from now on."""
-        log = UndoLog()
-        self._logs = [each for each in self._logs if each() is not None]
-        self._logs.append(ref(log))
-        return log
+        self._log = []
 
     @property
-    def _is_recorded(self):
-        return any(log() is not None for log in self._logs)
+    def _current_log(self):
+        """The log that gets all changes from now on, or None."""
+        return self._log[0]() if self._log else None
+
+    def _begin_log(self):
+        """Return the log that gets all changes from now on, and its length."""
+        log = self._current_log
+        if log is None:
+            log = UndoLog()
+            self._log[:] = [ref(log)]
+        return log, len(log)
 
     def _record(self, before):
-        """Add what a part of the state was before a change to all logs."""
-        for reference in self._logs:
-            log = reference()
-            if log is not None:
-                log.append(before)
+        """Add what a part of the state was before a change, if it may be undone."""
+        log = self._current_log
+        if log is not None:
+            log.append(before)
 
     def __getstate__(self):
-        return vars(self) | {"_logs": []}
+        return vars(self) | {"_log": []}

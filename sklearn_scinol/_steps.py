@@ -1,6 +1,7 @@
 """Steps of pipelines: how they learn chunks and rows, and are merged."""
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ._locks import locks_of
 from ._rollback import learn_as_last_step, rollback_on_error
 from ._shards import are_same, check_alike, check_can_be_merged, columns_differ
-from ._state import Part, checkpoint
+from ._state import Part, checkpoint, restore_attributes
 from ._validation import without_names
 from .estimators.row_by_row import RowByRow, chunk_of, row_of
 from .estimators.waiting import join_rows, runs, take_rows
@@ -264,10 +265,4 @@ def checkpoint_step(step):
         return checkpoint(step)
     if hasattr(step, "_checkpoint"):  # of a pipeline
         return step._checkpoint()
-    before = deepcopy(vars(step))
-
-    def restore():
-        vars(step).clear()
-        vars(step).update(before)
-
-    return restore
+    return partial(restore_attributes, step, deepcopy(vars(step)))

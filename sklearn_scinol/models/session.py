@@ -19,9 +19,9 @@ from .._rollback import finish, roll_back, rollbacks_around
 from .._state import (
     NeedsRoom,
     UndoLog,
+    assignments,
     attributes_of,
     checkpoint,
-    checkpoints,
     make_writable,
     parts_of,
 )
@@ -250,8 +250,8 @@ class Session:
         self._checked = engine.SavedArrays([*predictions, *whole], by_feature, rows.X)
         #: Returns what undoes earlier rows, while they may be undone with later ones.
         self._undoable = ref(UndoLog())
-        #: Number of checkpoints when the arrays were looked at.
-        self._n_checkpoints = -1
+        #: Number of assignments when the arrays were looked at.
+        self._n_assignments = -1
         #: Curve of the losses of the estimator, a copy, and its maximum length.
         self._curve, self._longest_curve = None, 0
         self._estimators = [each for each in parts if hasattr(each, "_learned_with")]
@@ -334,16 +334,16 @@ class Session:
     @property
     def is_current(self):
         """Whether the model still has the arrays of the recorded calls."""
-        if self._n_checkpoints == checkpoints.n_taken:
+        if self._n_assignments == assignments.n:
             return True
-        n_taken, (owners, names, values) = checkpoints.n_taken, self._places
+        n_assignments, (owners, names, values) = assignments.n, self._places
         if not all(map(is_, map(getattr, owners, names), values)):
             return False
         if any(each._learned_with for each in self._estimators):
             return False  # learning will refuse the parameters
         if not all(units.seen.tobytes() == seen for units, seen in self._seen):
             return False
-        self._n_checkpoints = n_taken
+        self._n_assignments = n_assignments
         return True
 
     def accepts(self, n_entries):

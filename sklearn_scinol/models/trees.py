@@ -6,7 +6,7 @@ from copy import copy
 import numpy as np
 
 from .._invariants import floats, is_count, is_number
-from .._state import NeedsRoom, RecordsChanges, as_writable
+from .._state import NeedsRoom, RecordsChanges, as_writable, restore_attributes
 from ..blocks import ExtraTree, MondrianTree, SplitRoom, TreeLog, TreeRoom
 from ..learners import extra_tree, mondrian_tree
 from ..learners.extra_tree import (
@@ -80,7 +80,7 @@ class Forest(RecordsChanges):
     #: Arrays by nodes of each tree, as :class:`TreeLog` has them.
     _BY_NODE: tuple[str, ...] = ("numbers", "shares", "sums", "links")
 
-    _replaced = "_logs", "seeds"
+    _replaced = "_log", "seeds"
     _undone: tuple[str, ...] = (*_BY_NODE, "place", "state")
 
     #: Arrays of all trees that :meth:`merged` joins.
@@ -137,7 +137,8 @@ class Forest(RecordsChanges):
             return out
         start, is_done = 0, False
         while not is_done:
-            log = self._room_for_log(weights.given.any() and self._is_recorded)
+            is_recorded = self._current_log is not None
+            log = self._room_for_log(weights.given.any() and is_recorded)
             arguments = nodes, self._trees(), *block, log, out, start
             self._begin(log)
             start = engine.run_loop(self._learn_rows, *arguments)
@@ -187,9 +188,9 @@ class Forest(RecordsChanges):
     def forget(self, features):
         """Set all values of features so far to 0.
 
-        All arrays are new then, and checkpoints need not know what will change in them.
+        All arrays are new then: what changes in them need not be undone.
         """
-        self._logs = []
+        self._log = []
         for name in self._BY_NODE:
             setattr(self, name, getattr(self, name).copy())
         self.numbers[np.isin(self.links[..., FEATURE], features), THRESHOLD] = 0.0
@@ -208,14 +209,13 @@ class Forest(RecordsChanges):
         return TreeLog(counts, nodes, **saved, of_boxes=of_boxes, boxes=boxes)
 
     def _begin(self, log):
-        """Tell all checkpoints that an engine is about to fill a log."""
-        of_checkpoints = [each for ref in self._logs if (each := ref()) is not None]
-        for each in of_checkpoints:
-            self._keep(each)
+        """Keep that an engine is about to fill a log, if changes may be undone."""
+        undo_log = self._current_log
+        self._keep(undo_log)
         log.counts[NODES] = log.counts[BOXES] = 0
         log.counts[IS_BROKEN] = log.counts[IS_FULL] = 0
-        for each in of_checkpoints:
-            each.pending = log
+        if undo_log is not None:
+            undo_log.pending = log
 
     def _end(self, log):
         """Refuse trees that are none."""
@@ -226,8 +226,8 @@ class Forest(RecordsChanges):
             )
 
     def _keep(self, log):
-        """Copy what an engine has saved for a checkpoint: its next call saves more."""
-        if (saved := log.pending) is None:
+        """Copy what an engine has saved for a log: its next call saves more."""
+        if log is None or (saved := log.pending) is None:
             return
         n, n_boxes, *_ = saved.counts
         saved.links[:n, SAVED] = 0
@@ -242,14 +242,15 @@ class Forest(RecordsChanges):
         log.pending = None
 
     def _undo(self, X):
+        self._keep(self._current_log)
+        log, start = self._begin_log()
         before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
-        log = self._new_log()
 
         def restore():
             self._keep(log)
-            vars(self).update(before)  # arrays are replaced where they grow
+            restore_attributes(self, before)  # arrays are replaced where they grow
             self.links[..., SAVED] = 0  # perhaps the engine was interrupted
-            for kept in reversed(log):
+            for kept in reversed(log[start:]):
                 for name, (trees, slots), values in kept:
                     there = slots < place[trees, SIZE]  # others are new
                     before[name][trees[there], slots[there]] = values[there]
@@ -257,6 +258,7 @@ class Forest(RecordsChanges):
             is_free = np.arange(self.n_slots) >= place[:, SIZE, np.newaxis]
             for name in self._BY_NODE:
                 before[name][is_free] = 0
+            del log[start:]
 
         return restore
 

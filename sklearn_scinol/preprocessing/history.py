@@ -513,7 +513,7 @@ class OnlineHistory(TableReader):
             get = dict(zip(self._known_columns, x.tolist(), strict=True)).get
         else:
             return None
-        if any(each._is_recorded for each in self._histories):
+        if any(each._current_log is not None for each in self._histories):
             return None
         engine = current_engine()
         row = _ROWS.get(self)

@@ -397,7 +397,7 @@ class KeyHistory(RecordsChanges):
 
     def _new_places_log(self, n_rows, n_late, learns):
         """Return a log of the places that these rows and late labels may change."""
-        is_recorded = learns and self.n_used and self._is_recorded
+        is_recorded = learns and self.n_used and self._current_log is not None
         n = min(n_rows, self.n_used) + n_late if is_recorded else 0
         # Without a log no place is saved.
         log = self.places_log(n, self.n_used, int(self.counts[1]) if n else 0)
@@ -419,12 +419,15 @@ class KeyHistory(RecordsChanges):
         )
 
     def _undo(self, X):
-        return partial(self.take_back, self._new_log())
+        return partial(self.take_back, *self._begin_log())
 
-    def take_back(self, log):
-        """Restore places as a log has saved them; the counts are those of before."""
+    def take_back(self, log, start=0):
+        """Restore places as a log has saved them from some entry on.
+
+        The counts are those of before.
+        """
         self._index = None
-        for entry in reversed(log):
+        for entry in reversed(log[start:]):
             last = int(entry.n_saved[0])
             # There may have been fewer places; the first copy of each comes last.
             kept = np.flatnonzero(entry.places[:last] < len(self.keys))[::-1]
@@ -433,6 +436,7 @@ class KeyHistory(RecordsChanges):
                 array[entry.places[kept]] = saved[kept]
         for name in self._undone:
             getattr(self, name)[self.n_used :] = 0
+        del log[start:]
 
     def __getstate__(self):
         return super().__getstate__() | {"_index": None}

@@ -90,7 +90,7 @@ class TargetMeans(RecordsChanges):
         Weight of all rows, and sums of their targets.
     """
 
-    _replaced = ("_logs",)
+    _replaced = ("_log",)
     _undone = "sums", "weights", "total"
 
     def __init__(self, n_places, n_targets, start, n_start):
@@ -132,12 +132,13 @@ class TargetMeans(RecordsChanges):
         return of_keys, of_all
 
     def _undo(self, X):
-        log = self._new_log()
+        log, start = self._begin_log()
 
         def restore():
-            for places, sums, weights, total in reversed(log):
+            for places, sums, weights, total in reversed(log[start:]):
                 self.sums[places], self.weights[places] = sums, weights
                 self.total[:] = total
+            del log[start:]
 
         return restore
 

@@ -225,6 +225,30 @@ def test_learned_rows_are_undone(estimator, engine):
             assert_identical(model._model, before)
 
 
+@pytest.mark.cases(4)
+@estimators
+@engines
+def test_checkpoints_within_checkpoints(estimator, engine):
+    """Chunks are undone to any checkpoint that has begun, in any order of both."""
+    X, y, kind = stream(estimator)
+    rng = np.random.default_rng(0)
+    model = make(estimator).partial_fit(X[:3], y[:3], **kind)
+    begun = []
+    for _ in range(60):
+        what = rng.choice(["begin", "learn", "learn", "restore", "end"])
+        if what == "begin":
+            begun.append((deepcopy(model._model), checkpoint(model._model)))
+        elif what == "learn":
+            rows = rng.integers(len(y), size=rng.choice([1, 9]))
+            model.partial_fit(X[rows], y[rows])
+        elif begun:
+            before, restore = begun.pop()
+            if what == "restore":
+                restore()
+                restore()
+                assert_identical(model._model, before)
+
+
 @estimators
 def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
     X, y, kind = stream(estimator, n=80)

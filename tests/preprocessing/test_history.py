@@ -510,6 +510,27 @@ def test_late_labels_in_between_are_undone(engine):
     history._follow(*rows)
 
 
+@pytest.mark.parametrize("step", [OnlineHistory(time="when"), OnlineTargetEncoder()])
+def test_checkpoints_within_checkpoints(step, engine):
+    frame, y = events(200)
+    rng, step, begun = np.random.default_rng(0), clone(step), []
+    step.fit(frame[:3], y[:3])
+    for _ in range(60):
+        what = rng.choice(["begin", "learn", "learn", "restore", "end"])
+        if what == "begin":
+            begun.append((pickle.dumps(step), checkpoint(step)))
+        elif what == "learn":
+            start = rng.integers(len(y) - 9)
+            rows = slice(start, start + rng.choice([1, 9]))
+            step.partial_fit(frame[rows], y[rows])
+        elif begun:
+            before, restore = begun.pop()
+            if what == "restore":
+                restore()
+                restore()
+                assert pickle.dumps(step) == before
+
+
 def test_memory_is_as_documented():
     """Bytes of each place, when all are used."""
     X = np.column_stack([np.arange(3000.0) % 2048, np.ones(3000), np.ones(3000)])
