@@ -90,12 +90,18 @@ def restore_attributes(part, before):
     assignments.add()
 
 
+def _replace(part, name, value):
+    """Replace an attribute as it is stored: a property may store another value."""
+    vars(part)[name] = value
+    assignments.add()
+
+
 def make_writable(part):
     """Make all arrays of a state writable: joblib maps those of a file read-only."""
     for each in parts_of(part):
         for name, value in attributes_of(each):
             if (writable := _writable(value)) is not value:
-                setattr(each, name, writable)
+                _replace(each, name, writable)
 
 
 def checkpoint(part, X=None, features=None):
@@ -113,7 +119,7 @@ def checkpoint(part, X=None, features=None):
             if isinstance(value, np.ndarray):
                 if type(value) is not np.ndarray or not value.flags.writeable:
                     value = as_writable(value)
-                    setattr(each, name, value)
+                    _replace(each, name, value)
                 if name in kind._undone:
                     continue
                 if changed is None or name not in kind._by_feature:
@@ -125,7 +131,7 @@ def checkpoint(part, X=None, features=None):
             elif isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
                 if (writable := _writable(value)) is not value:
                     value = writable
-                    setattr(each, name, value)
+                    _replace(each, name, value)
                 if name not in kind._undone:
                     of_tuple = [each for each in value if isinstance(each, np.ndarray)]
                     arrays += [(a, ..., a.copy(order="K")) for a in of_tuple]
