@@ -90,18 +90,22 @@ def restore_attributes(part, before):
     assignments.add()
 
 
-def _replace(part, name, value):
-    """Replace an attribute as it is stored: a property may store another value."""
-    vars(part)[name] = value
-    assignments.add()
-
-
 def make_writable(part):
     """Make all arrays of a state writable: joblib maps those of a file read-only."""
     for each in parts_of(part):
         for name, value in attributes_of(each):
-            if (writable := _writable(value)) is not value:
-                _replace(each, name, writable)
+            _made_writable(each, name, value)
+
+
+def _made_writable(part, name, value):
+    """Replace an attribute by one whose arrays are writable, and return it.
+
+    As it is stored: the setter of a property may make another copy.
+    """
+    if (writable := _writable(value)) is not value:
+        vars(part)[name] = writable
+        assignments.add()
+    return writable
 
 
 def checkpoint(part, X=None, features=None):
@@ -118,8 +122,7 @@ def checkpoint(part, X=None, features=None):
         for name, value in found:
             if isinstance(value, np.ndarray):
                 if type(value) is not np.ndarray or not value.flags.writeable:
-                    value = as_writable(value)
-                    _replace(each, name, value)
+                    value = _made_writable(each, name, value)
                 if name in kind._undone:
                     continue
                 if changed is None or name not in kind._by_feature:
@@ -129,9 +132,7 @@ def checkpoint(part, X=None, features=None):
             elif type(value) is list:
                 lists.append((value, value.copy()))
             elif isinstance(value, tuple) and value and type(value[0]) in ARRAYS:
-                if (writable := _writable(value)) is not value:
-                    value = writable
-                    _replace(each, name, value)
+                value = _made_writable(each, name, value)
                 if name not in kind._undone:
                     of_tuple = [each for each in value if isinstance(each, np.ndarray)]
                     arrays += [(a, ..., a.copy(order="K")) for a in of_tuple]

@@ -136,7 +136,8 @@ class FeatureUnits(Part):
         self.seen[features] = True
         exponents = np.frexp(values)[1]
         exponents[(np.abs(exponents) <= ordinary) | ~np.isfinite(values)] = 0
-        self.are_one = self.are_one and not exponents.any()  # sessions look at `seen`
+        # Assigned in any case: sessions then look at `seen`, which changes in place.
+        self.are_one = self.are_one and not exponents.any()
         if not self.are_one:
             self.exponents[features] = exponents
             self.are_one = not self.exponents.any()

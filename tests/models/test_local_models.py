@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import is_classifier, is_regressor
-from support.comparisons import assert_identical, learned
+from support.comparisons import assert_checkpoints_nest, assert_identical, learned
 from support.local import data, labels, make, stream, weights
 from support.registry import (
     ENGINES,
@@ -231,22 +231,12 @@ def test_learned_rows_are_undone(estimator, engine):
 def test_checkpoints_within_checkpoints(estimator, engine):
     """Chunks are undone to any checkpoint that has begun, in any order of both."""
     X, y, kind = stream(estimator)
-    rng = np.random.default_rng(0)
     model = make(estimator).partial_fit(X[:3], y[:3], **kind)
-    begun = []
-    for _ in range(60):
-        what = rng.choice(["begin", "learn", "learn", "restore", "end"])
-        if what == "begin":
-            begun.append((deepcopy(model._model), checkpoint(model._model)))
-        elif what == "learn":
-            rows = rng.integers(len(y), size=rng.choice([1, 9]))
-            model.partial_fit(X[rows], y[rows])
-        elif begun:
-            before, restore = begun.pop()
-            if what == "restore":
-                restore()
-                restore()
-                assert_identical(model._model, before)
+
+    def learn(rows):
+        model.partial_fit(X[rows], y[rows])
+
+    assert_checkpoints_nest(model._model, learn, len(y))
 
 
 @estimators

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support.comparisons import assert_identical
+from support.comparisons import assert_checkpoints_nest, assert_identical
 from support.naive_history import NaiveHistory, in_order, units
 from support.registry import seeds
 
@@ -513,22 +513,12 @@ def test_late_labels_in_between_are_undone(engine):
 @pytest.mark.parametrize("step", [OnlineHistory(time="when"), OnlineTargetEncoder()])
 def test_checkpoints_within_checkpoints(step, engine):
     frame, y = events(200)
-    rng, step, begun = np.random.default_rng(0), clone(step), []
-    step.fit(frame[:3], y[:3])
-    for _ in range(60):
-        what = rng.choice(["begin", "learn", "learn", "restore", "end"])
-        if what == "begin":
-            begun.append((pickle.dumps(step), checkpoint(step)))
-        elif what == "learn":
-            start = rng.integers(len(y) - 9)
-            rows = slice(start, start + rng.choice([1, 9]))
-            step.partial_fit(frame[rows], y[rows])
-        elif begun:
-            before, restore = begun.pop()
-            if what == "restore":
-                restore()
-                restore()
-                assert pickle.dumps(step) == before
+    step = clone(step).fit(frame[:3], y[:3])
+
+    def learn(rows):
+        step.partial_fit(frame[rows], y[rows])
+
+    assert_checkpoints_nest(step, learn, len(y))
 
 
 def test_memory_is_as_documented():

@@ -1,11 +1,12 @@
 """Assertions that arrays and models are equal: to the last bit, or nearly."""
 
 import pickle
+from copy import deepcopy
 
 import numpy as np
 from numpy.testing import assert_allclose
 
-from sklearn_scinol._state import RecordsChanges
+from sklearn_scinol._state import RecordsChanges, checkpoint
 from sklearn_scinol.models.growing import GrowingArray
 
 
@@ -40,6 +41,24 @@ def assert_identical(actual, expected):
         assert_identical(vars(actual), vars(expected))
     elif actual != expected:  # as are NaN, and objects that cannot be compared
         assert pickle.dumps(actual) == pickle.dumps(expected)
+
+
+def assert_checkpoints_nest(part, learn, n_rows):
+    """Undo chunks to checkpoints that began within others; `learn` learns a slice."""
+    rng, begun = np.random.default_rng(0), []
+    for _ in range(60):
+        what = rng.choice(["begin", "learn", "learn", "restore", "end"])
+        if what == "begin":
+            begun.append((deepcopy(part), checkpoint(part)))
+        elif what == "learn":
+            start = rng.integers(n_rows - 9)
+            learn(slice(start, start + rng.choice([1, 9])))
+        elif begun:
+            before, restore = begun.pop()
+            if what == "restore":
+                restore()
+                restore()
+                assert_identical(part, before)
 
 
 def assert_close(actual, expected, tolerance):
