@@ -31,6 +31,7 @@ from ._optional import import_optional
 from ._shards import Origins
 from ._state import Part
 from .blocks import Slots
+from .estimators.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from .estimators.served import Served, ServedKey
 from .evaluation.betting import Bets, TieBreaker
 from .evaluation.monitor import Alarm, LossMonitor, Watch
@@ -103,6 +104,7 @@ _TYPES = {
     *[MixingScale, Origins, Served, ServedKey, Slots, Strings],
     *[Alarm, Bets, LossMonitor, Ranks, TieBreaker, Watch],
     *[LabelScore, MeanScore, R2Score, Rows],
+    *[BoostedTreesClassifier, BoostedTreesRegressor],
 }
 
 #: Names of the types of this package that models consist of.

@@ -142,10 +142,7 @@ class OnlineEstimator(
 
     _model: Any
     _model_types: Any  # that `_model` may have
-
-    @abstractmethod
-    def _new_model(self, X, loss):
-        """Return a model for a loss before it learns `X`, the first rows."""
+    _new_model: Any  # returns a model for rows like the first ones, and a loss
 
     @abstractmethod
     def _make_loss(self):
@@ -167,8 +164,8 @@ class OnlineEstimator(
 
     # Learning.
 
-    def _start(self, X):
-        """Create `_model` before it learns `X`, the first rows."""
+    def _start(self, X, n_epochs=1):
+        """Create `_model` before it learns the first rows, up to `n_epochs` times."""
         self._model = self._new_model(X, self._make_loss())
 
     @learns
@@ -217,9 +214,9 @@ class OnlineEstimator(
             if continues:
                 rollbacks.append(checkpoint(self._model, chunk.X))
             else:
-                self._start(chunk.X)
+                self._start(chunk.X, self._max_epochs)
                 if self._max_epochs > 1:
-                    self._look_ahead(chunk)
+                    self._model.look_ahead(chunk)
                 self._origins = Origins([token_hex(8)])
             self._compile_ahead(chunk.X)
             converged = self._run_epochs(chunk, data)
@@ -231,10 +228,6 @@ class OnlineEstimator(
                 stacklevel=2,
             )
         return self
-
-    def _look_ahead(self, chunk):
-        """Show the new model all rows of :meth:`fit` before it learns the first."""
-        self._model.look_ahead(chunk)
 
     @with_callbacks
     def _run_epochs(self, chunk, data):
@@ -294,6 +287,7 @@ class OnlineEstimator(
             curve = self.loss_curve_
             for _ in self._learn(chunk, held_out, True, True):
                 pass
+            self._model.look_back(chunk)
             self.loss_curve_ = curve
         self._run_callback(context.call_on_fit_task_end, end_details)
         return converged or stopped
@@ -482,6 +476,8 @@ class OnlineEstimator(
     def _learn_rows(self, chunk, order=None, is_repeated=False, are_new=True):
         """Learn once from each row; do not record losses in `loss_curve_`."""
         model, locks = self._configured_model(), locks_of(self)
+        if not are_new:
+            model.look_back(chunk, order)
         learned = model.learn(chunk, order, is_repeated, are_new)
         n_left = len(chunk) if order is None else len(order)
         try:

@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.base import is_classifier
 
 from ..estimators.baseline import BaselineClassifier, BaselineRegressor
+from ..estimators.boosted_trees import BoostedTreesClassifier, BoostedTreesRegressor
 from ..estimators.forest import (
     MondrianForestClassifier,
     MondrianForestRegressor,
@@ -82,8 +83,11 @@ EXCLUDED = "excluded"
 #: Kinds of experts that a mixture can exclude.
 KINDS = (
     *("second_order", "random_features", "neighbors"),
-    *("forest", "extra_trees", "additive", "last_label"),
+    *("forest", "extra_trees", "boosted_trees", "additive", "last_label"),
 )
+
+# Kinds of experts that draw random numbers.
+DRAWN = "random_features", "forest", "extra_trees", "boosted_trees"
 
 # Why experts that need a bounded slope are not there.
 NO_BOUNDED_SLOPE = "the slope of the loss has no bound"
@@ -98,6 +102,7 @@ class Kinds(NamedTuple):
     neighbors: bool
     forest: bool
     extra_trees: bool
+    boosted_trees: bool
     is_regression: bool
     is_sparse: bool
     is_of_table: bool  # one of two views
@@ -140,6 +145,7 @@ NEWTON = OnlineNewtonClassifier, OnlineNewtonRegressor
 NEIGHBORS = OnlineKNeighborsClassifier, OnlineKNeighborsRegressor
 FOREST = MondrianForestClassifier, MondrianForestRegressor
 EXTRA_TREES = OnlineExtraTreesClassifier, OnlineExtraTreesRegressor
+BOOSTED_TREES = BoostedTreesClassifier, BoostedTreesRegressor
 
 STANDARD = {"center": "auto", "scale": True}
 ADAGRAD = {"algorithm": "adagrad", "learning_rate": 1 / 4, **STANDARD}
@@ -239,6 +245,7 @@ DEFAULT_EXPERTS = (
         *("extra-trees", EXTRA_TREES, {"penalty": 1.0, "window": WINDOW}),
         *("extra_trees", lambda has: has.is_regression),
     ),
+    DefaultExpert("boosted-trees", BOOSTED_TREES, {}, "boosted_trees"),
     DefaultExpert(
         *("bins-scinol2", SCINOL, {**STANDARD, "additive": True}, "additive"),
         lambda has: has.has_bounded_slope,
@@ -246,30 +253,34 @@ DEFAULT_EXPERTS = (
 )
 
 
-def default_experts(mixture, loss, X):
+def default_experts(mixture, loss, X, n_epochs):
     """Return the default experts of a mixture for rows like `X`, and what was found.
+
+    The mixture learns its first rows at most `n_epochs` times.
 
     These are names, estimators, and whether each sees the dense view of
     :class:`TableRows`; and a list of :class:`FoundKind`.
     """
     dense = dense_view_of(X)
     if dense is None:
-        of_rows, found = _experts(mixture, loss, X)
+        of_rows, found = _experts(mixture, loss, X, n_epochs)
         return [(*named, False) for named in of_rows], found
-    of_rows, in_rows = _experts(mixture, loss, X, "sparse rows")
-    of_dense, in_dense = _experts(mixture, loss, dense, "dense view", "dense-")
+    of_rows, in_rows = _experts(mixture, loss, X, n_epochs, "sparse rows")
+    of_dense, in_dense = _experts(
+        mixture, loss, dense, n_epochs, "dense view", "dense-"
+    )
     experts = [(*named, False) for named in of_rows]
     return experts + [(*named, True) for named in of_dense], in_rows + in_dense
 
 
-def _experts(mixture, loss, X, view="", prefix=""):
+def _experts(mixture, loss, X, n_epochs, view="", prefix=""):
     """Return default experts on rows like `X`, with their names, and what was found."""
     shared = {name: getattr(mixture, name) for name in SHARED if hasattr(mixture, name)}
     if not is_classifier(mixture):
         shared["standardize_target"] = True
     if isinstance(loss, Quantile):
         shared["quantile"] = np.asarray(loss.quantile).tolist()
-    kinds, reasons = _kinds(mixture, loss, X, is_of_table=bool(view))
+    kinds, reasons = _kinds(mixture, loss, X, n_epochs, is_of_table=bool(view))
     experts, by_kind = [], {"linear": []} | {kind: [] for kind in reasons}
     for expert in DEFAULT_EXPERTS:
         if not (getattr(kinds, expert.kind, True) and expert.is_used(kinds)):
@@ -285,8 +296,12 @@ def _experts(mixture, loss, X, view="", prefix=""):
             parameters["window"] = min(expert.parameters["window"], largest)
         if expert.kind == "neighbors" and kinds.n_features > MAX_NARROW:
             parameters |= WIDE_NEIGHBORS
+        if expert.kind == "neighbors" and n_epochs > 1:
+            parameters["window"] = MAX_STORED
+        if expert.kind in DRAWN:
+            parameters["random_state"] = _seed(mixture)
         if expert.bandwidth is not None:
-            made = _random_features(mixture, expert.bandwidth, X.shape[1])
+            made = _random_features(expert.bandwidth, X.shape[1])
             parameters = made | parameters
         experts.append((prefix + expert.name, estimator(**parameters)))
         by_kind[expert.kind].append(prefix + expert.name)
@@ -296,19 +311,11 @@ def _experts(mixture, loss, X, view="", prefix=""):
     ]
 
 
-def store_repeated_rows(experts):
-    """Give neighbours the largest window, for rows that are learned several times."""
-    for expert in experts:
-        if hasattr(expert, "n_neighbors"):
-            expert.window = MAX_STORED
-
-
-def _random_features(mixture, bandwidth, n_features):
+def _random_features(bandwidth, n_features):
     """Return the parameters of random features, but for what an expert has."""
     return {
         "random_features": N_RANDOM_FEATURES,
         "gamma": 0.5 / (bandwidth**2 * n_features),
-        "random_state": _seed(mixture),
     }
 
 
@@ -317,7 +324,6 @@ def _forest(mixture):
     return {
         "n_estimators": N_TREES if is_classifier(mixture) else 2 * N_TREES,
         "max_nodes": MAX_NODES,
-        "random_state": _seed(mixture),
     }
 
 
@@ -329,7 +335,7 @@ def _seed(mixture):
     return 0 if seed is None else seed
 
 
-def _kinds(mixture, loss, X, is_of_table):
+def _kinds(mixture, loss, X, n_epochs, is_of_table):
     """Decide which kinds of experts there are; also return why there are no others."""
     d, is_sparse = X.shape[1], sparse.issparse(X)
     n_classes = mixture.classes_.size if is_classifier(mixture) else 1
@@ -366,6 +372,7 @@ def _kinds(mixture, loss, X, is_of_table):
     )
     decide("forest", at_most(MAX_FOREST), *of_trees)
     decide("extra_trees", *of_trees)
+    decide("boosted_trees", (n_epochs > 1, "rows are learned once"), *of_trees)
     decide("additive", is_dense, at_most(MAX_ADDITIVE), few_classes)
     if is_classifier(mixture):
         is_first_view = is_sparse or not is_of_table

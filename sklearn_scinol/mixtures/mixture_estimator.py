@@ -30,7 +30,6 @@ from .default_experts import (
     MAX_CLASSES,
     FoundKind,
     default_experts,
-    store_repeated_rows,
 )
 from .display import ExpertWeightsDisplay
 from .mixture_model import MixtureModel
@@ -76,8 +75,8 @@ class MixtureEstimator(Additive, _BaseComposition):
     exclude : str, list or tuple of str, default=()
         Kinds of default experts to leave out, see :doc:`/user_guide/mixtures`:
         "second_order", "random_features", "neighbors", "forest", "extra_trees",
-        "additive" and "last_label"; "pools" leaves out the pools of experts, of which
-        `estimators` may be any.
+        "boosted_trees", "additive" and "last_label"; "pools" leaves out the pools of
+        experts, of which `estimators` may be any.
     n_jobs : int, default=None
         Number of experts that learn or predict at once; -1 uses all processors, None
         means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
@@ -131,9 +130,9 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _model_types(self) -> tuple[type, ...]:
         return (MixtureModel,)
 
-    def _start(self, X):
+    def _start(self, X, n_epochs=1):
         loss = self._make_loss()
-        experts, found = self._experts(loss, X)
+        experts, found = self._experts(loss, X, n_epochs)
         no_pools = self._why_no_pools(loss, len(experts))
         pools = "" if no_pools else f"of {len(experts)} experts"
         found = [*found, FoundKind("", "pools", pools, no_pools)]
@@ -142,30 +141,21 @@ class MixtureEstimator(Additive, _BaseComposition):
             or f"none: {each.reason}"
             for each in found
         }
-        super()._start(X)
+        self._model = MixtureModel(
+            [
+                (name, self._new_expert(name, e, loss), *view)
+                for name, e, *view in experts
+            ],
+            loss,
+            self._n_outputs(loss),
+            max(self._n_classes, 2) if is_classifier(self) else None,
+            pooling=no_pools is None,
+        )
         if self.estimators is None and not is_rehearsal():
             name, n = type(self).__name__, len(experts)
             logger.info("%s has %d experts%s.", name, n, _without(found))
         if self._experts_add_classes:
             self._check_takes_classes()
-
-    def _new_model(self, X, loss):
-        chosen, _ = self._experts(loss, X)
-        return MixtureModel(
-            [
-                (name, self._new_expert(name, e, loss), *view)
-                for name, e, *view in chosen
-            ],
-            loss,
-            self._n_outputs(loss),
-            max(self._n_classes, 2) if is_classifier(self) else None,
-            pooling=self._why_no_pools(loss, len(chosen)) is None,
-        )
-
-    def _look_ahead(self, chunk):
-        if self.estimators is None:
-            store_repeated_rows(self.estimators_)
-        super()._look_ahead(chunk)
 
     def _learn_first(self, chunk, order, random_state):
         """Learn from new rows; repeat those so far each time these have doubled.
@@ -214,7 +204,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         )
         return next((reason for is_met, reason in conditions if not is_met), None)
 
-    def _experts(self, loss, X):
+    def _experts(self, loss, X, n_epochs):
         """The experts to clone, as for :class:`MixtureModel`, and their kinds."""
         unknown = [kind for kind in self._excluded if kind not in EXCLUDABLE]
         if unknown:
@@ -223,7 +213,7 @@ class MixtureEstimator(Additive, _BaseComposition):
                 f"among {EXCLUDABLE}. Got {unknown[0]!r} instead."
             )
         if self.estimators is None:
-            return default_experts(self, loss, X)
+            return default_experts(self, loss, X, n_epochs)
         if not self.estimators or not all(
             isinstance(item, tuple) and len(item) == 2 and isinstance(item[0], str)
             for item in self.estimators

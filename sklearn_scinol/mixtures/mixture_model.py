@@ -167,6 +167,11 @@ class MixtureModel(Model):
             if expert.model is not None:
                 expert.model.look_ahead(expert.view_of(chunk))
 
+    def look_back(self, chunk, order=None):
+        for expert in self.experts:
+            if expert.model is not None:
+                expert.model.look_back(expert.view_of(chunk), order)
+
     def _begin(self, chunk):
         """Create the models of all experts; return labels as experts take them."""
         y = chunk.y

@@ -1,14 +1,12 @@
 """Models that predict the labels that came last, whatever the features are."""
 
 import numpy as np
-from scipy import sparse
 
 from .._invariants import floats, is_number
 from .._state import as_writable
 from ..blocks import DenseRows
 from ..learners.label_shares import learn_rows
 from ..transforms.features import FeatureTransform
-from ..transforms.ranges import MAX_VALUE, OutOfRange
 from .forest import PRIOR_ROWS
 from .local import LocalModel
 
@@ -53,10 +51,7 @@ class LastLabelModel(LocalModel):
     max_row_entries = 1
 
     def learn_transforms(self, engine, chunk, rows, weights, once):
-        if not chunk.is_within(MAX_VALUE, weights):
-            X = chunk.X[rows]
-            if not np.isfinite(X.data if sparse.issparse(X) else X).all():
-                raise OutOfRange("Input X contains NaN or infinity.")
+        self.check_finite(chunk, rows, weights)
         return DenseRows(np.empty((len(weights.given), 0)))
 
     def learn_rows(self, engine, models, block, y):

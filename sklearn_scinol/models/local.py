@@ -5,10 +5,12 @@ from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._invariants import is_count, same_structure
 from ..blocks import Block, Predictions, RowWeights
 from ..config import current_engine
+from ..transforms.ranges import MAX_VALUE, OutOfRange
 from .model import Model, at_once, dense_rows
 from .transformed import TransformsRows
 
@@ -55,6 +57,13 @@ class LocalModel(TransformsRows, Model):
         Z = self.learn_transforms(engine, chunk, rows, weights, at_once)
         y = chunk.targets(self.loss, self.n_outputs, rows)
         return Block(Z, None, y, weights, self.target_scale(engine, y, weights))
+
+    def check_finite(self, chunk, rows, weights):
+        """Refuse rows that are not finite, in a model that does not transform them."""
+        if not chunk.is_within(MAX_VALUE, weights):
+            X = chunk.X[rows]
+            if not np.isfinite(X.data if sparse.issparse(X) else X).all():
+                raise OutOfRange("Input X contains NaN or infinity.")
 
     def forget(self, features):
         """Forget what was learned of features, whose units have changed."""

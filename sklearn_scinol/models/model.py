@@ -190,6 +190,9 @@ class Model(Part, metaclass=ABCMeta):
     def look_ahead(self, chunk):
         """Take from rows what helps to learn them, in several epochs."""
 
+    def look_back(self, chunk, order=None):
+        """Take from rows that were learned what learning each once cannot."""
+
     @abstractmethod
     def add_classes(self, loss, is_new):
         """Extend the model to more classes, at least three, for the loss of them all.
