@@ -11,19 +11,22 @@ from ..transforms.features import FeatureTransform
 from .local import LocalModel
 from .model import dense_rows
 
-# Trees of a stage, stages that grow each time rows are learned again, and their number.
+# Trees of a stage, stages that grow each time rows are learned again, and all of them.
 N_TREES = 5
 N_STAGES = 3
 MAX_STAGES = 100
 
-# Factor of the predictions of a stage, and minimum number of rows of a leaf.
+# Factor of what a stage predicts.
 SHRINKAGE = 0.3
+
+# Minimum number of rows of a leaf, and maximum number of leaves.
 MIN_LEAF = 8
 MAX_LEAVES = 256
 
-# Maximum number of rows that a stage grows from, of features that a node tries, and of
-# the values of all leaves and nodes (128 MB).
+# Maximum number of rows that a stage grows from, where they are not wide, and of their
+# entries; of features that a node tries; and of the values of all nodes (128 MB).
 MAX_GROWN = 2**14
+MAX_ENTRIES = 2**24
 MAX_TRIED = 64
 MAX_VALUES = 2**24
 
@@ -92,12 +95,15 @@ class BoostedTreesModel(LocalModel):
             n_stages = max(n_stages, self.n_stages)
             self._remove_trees()
             self.n_grown = len(rows)
-        n_stages = min(n_stages, MAX_STAGES - self.n_stages)
-        rng = np.random.RandomState([self.seed, self.n_stages])
-        if n_stages <= 0 or self.values.size > MAX_VALUES:
+        of_stage = N_TREES * 2 * MAX_LEAVES * self.n_outputs
+        most = min(MAX_STAGES, max(MAX_VALUES // of_stage, 1))
+        n_stages = min(n_stages, most - self.n_stages)
+        if n_stages <= 0:
             return
-        if len(rows) > MAX_GROWN:
-            rows = rows[rng.choice(len(rows), MAX_GROWN, replace=False)]
+        rng = np.random.RandomState([self.seed, self.n_stages])
+        n_grown = min(MAX_GROWN, max(MAX_ENTRIES // self.n_features, MAX_LEAVES))
+        if len(rows) > n_grown:
+            rows = rows[rng.choice(len(rows), n_grown, replace=False)]
         c = np.ones(len(rows))
         if chunk.sample_weight is not None:
             c = chunk.sample_weight[rows] / chunk.sample_weight[rows].mean()

@@ -201,10 +201,13 @@ def test_rows_without_weight():
     assert_array_equal(grown("one target", X, y, c).predict(X), expected)
 
 
-def test_many_rows(monkeypatch):
+@pytest.mark.parametrize("limit", ["MAX_GROWN", "MAX_ENTRIES"])
+def test_many_rows(limit, monkeypatch):
     """A stage grows from some of them, and others are drawn for the next."""
     X, y = rows_of("one target")
-    monkeypatch.setattr(boosted_trees, "MAX_GROWN", 60)
+    monkeypatch.setattr(boosted_trees, "MAX_LEAVES", 20)
+    of_row = X.shape[1] if limit == "MAX_ENTRIES" else 1
+    monkeypatch.setattr(boosted_trees, limit, 60 * of_row)
     drawn = []
     monkeypatch.setattr(
         boosted_trees.BoostedTreesModel,
@@ -220,8 +223,8 @@ def test_many_rows(monkeypatch):
 
 def test_memory_is_limited(monkeypatch):
     X, y = rows_of("four classes")
-    monkeypatch.setattr(boosted_trees, "MAX_VALUES", 100)
-    assert grown("four classes", X, y, times=5)._model.n_stages == 3
+    monkeypatch.setattr(boosted_trees, "MAX_VALUES", 7 * 5 * 512 * 4)
+    assert grown("four classes", X, y, times=5)._model.n_stages == 7
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-250, -3.0, 1e90])
