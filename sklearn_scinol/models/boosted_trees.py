@@ -8,6 +8,7 @@ from .._invariants import floats, is_count
 from ..config import current_engine
 from ..learners.boosted_trees import add_trees
 from ..transforms.features import FeatureTransform
+from ..transforms.targets import TargetTransform
 from .local import LocalModel
 from .model import dense_rows
 
@@ -49,7 +50,7 @@ class BoostedTreesModel(LocalModel):
     Attributes
     ----------
     start : ndarray of shape (n_outputs,)
-        Predictions without trees.
+        Predictions before the first tree, grown from all rows.
     links : ndarray of int32 of shape (n_nodes, 3)
         See :func:`add_trees`, as for `thresholds`, `roots` and `depths`.
     values : ndarray of shape (n_nodes, n_outputs)
@@ -67,6 +68,8 @@ class BoostedTreesModel(LocalModel):
         self.seed = seed
         self.n_grown = 0
         self.start = np.zeros(n_outputs)
+        if not self.n_classes:
+            self.target = TargetTransform(n_outputs, unit_free=False)
         self._remove_trees()
 
     def _remove_trees(self):
@@ -98,7 +101,7 @@ class BoostedTreesModel(LocalModel):
         of_stage = N_TREES * 2 * MAX_LEAVES * self.n_outputs
         most = min(MAX_STAGES, max(MAX_VALUES // of_stage, 1))
         n_stages = min(n_stages, most - self.n_stages)
-        if n_stages <= 0:
+        if not len(rows) or n_stages <= 0:
             return
         rng = np.random.RandomState([self.seed, self.n_stages])
         n_grown = min(MAX_GROWN, max(MAX_ENTRIES // self.n_features, MAX_LEAVES))
@@ -113,7 +116,7 @@ class BoostedTreesModel(LocalModel):
             self.start = self._start(y, c)
         grid = [_Grid(x) for x in X.T]
         Z = np.column_stack([each.places for each in grid])
-        predicted = self._predict(current_engine(), X)
+        predicted = self._predict(current_engine(), X, self.start)
         trees, values = [], []
         for _ in range(n_stages):
             gradients, curvature = self._derivatives(y, predicted)
@@ -192,13 +195,16 @@ class BoostedTreesModel(LocalModel):
         return dense_rows(chunk.X, rows)
 
     def learn_rows(self, engine, models, block, y):
-        return [self._predict(engine, block.rows.X)]
+        start, scale = self.start, block.target_scale
+        if not (self.n_classes or len(self.roots)):  # the mean of earlier targets
+            start = self.target.moments[0] if scale is None else scale.offset
+        return [self._predict(engine, block.rows.X, start)]
 
-    def _predict(self, engine, X):
+    def _predict(self, engine, X, start):
         out = np.empty((X.shape[0], self.n_outputs))
         starts = np.arange(len(X)) * self.n_features
         nodes = np.empty(len(X), np.int32)
-        engine.run(np.copyto, out, self.start)
+        engine.run(np.copyto, out, start)
         trees = self.roots, self.depths, self.links, self.thresholds, self.values
         engine.run_loop(add_trees, *trees, X.reshape(-1), starts, nodes, out)
         return out
@@ -286,4 +292,6 @@ class _Grid:
         k = np.searchsorted(self._grid, places, "right") - 1
         start, stop = self._grid[k].astype(np.float64), self._grid[k + 1]
         share = (places - start) / (stop - start)
-        return (1.0 - share) * self._values[k] + share * self._values[k + 1]
+        least, above = self._values[k], self._values[k + 1]
+        values = (1.0 - share) * least + share * above
+        return np.clip(values, least, np.nextafter(above, least))  # rounded, too

@@ -170,7 +170,7 @@ def test_rows_in_any_parts(kind):
 def test_new_rows_are_only_predicted(engine):
     X, y = rows_of("one target")
     model = begun("one target", X, y)
-    assert_array_equal(model.predict(X), 0.0)
+    assert_allclose(model.predict(X), y.mean())
     trees = look_back(model, X, y)._model.links
     X, y = rows_of("one target", seed=1)
     expected = model.predict(X)
@@ -199,6 +199,44 @@ def test_rows_without_weight():
     there = c > 0.0
     expected = grown("one target", X[there], y[there]).predict(X)
     assert_array_equal(grown("one target", X, y, c).predict(X), expected)
+
+
+def test_first_rows_without_weight():
+    X, y = data(520, 4, n_outputs=1)
+    c = np.repeat([0.0, 1.0], 260)
+    model = HedgeRegressor(shuffle=False).fit(X, y, c)
+    assert model.named_estimators_["boosted-trees"]._model.n_stages > 0
+
+
+@engines
+def test_means_before_the_first_tree(engine):
+    X, y = rows_of("two targets")
+    model = begun("two targets", X[:1], y[:1])
+    expected = np.cumsum(y, axis=0) / np.arange(1, len(y) + 1)[:, np.newaxis]
+    found = model.partial_fit_predict(X[1:], y[1:])
+    assert_allclose(found, expected[:-1], rtol=1e-9, atol=1e-12)
+    assert_allclose(model.predict(X), np.tile(expected[-1], (len(X), 1)))
+
+
+def test_zero_of_the_target():
+    X, y = make_friedman1(300, n_features=5, random_state=0)
+    expected = HedgeRegressor(random_state=0).fit(X, y).predict(X)
+    shifted = HedgeRegressor(random_state=0).fit(X, y - 1024.0).predict(X)
+    assert_allclose(shifted + 1024.0, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("start", [0.3, -1e9, 0.0])
+def test_neighbouring_numbers(start):
+    """Rows go where those with their values went when the tree grew."""
+    known = np.array([start] * 4)
+    for k in range(1, 4):
+        known[k:] = np.nextafter(known[k:], np.inf)
+    grid = boosted_trees._Grid(known)
+    drawn = np.random.default_rng(0).uniform(0.0, grid.places[-1], 100)
+    thresholds = grid.values_at(drawn)
+    assert_array_equal(
+        np.less_equal.outer(known, thresholds), np.less_equal.outer(grid.places, drawn)
+    )
 
 
 @pytest.mark.parametrize("limit", ["MAX_GROWN", "MAX_ENTRIES"])
