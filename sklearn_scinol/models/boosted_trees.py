@@ -109,7 +109,8 @@ class BoostedTreesModel(LocalModel):
             rows = rows[rng.choice(len(rows), n_grown, replace=False)]
         c = np.ones(len(rows))
         if chunk.sample_weight is not None:
-            c = chunk.sample_weight[rows] / chunk.sample_weight[rows].mean()
+            c = chunk.sample_weight[rows] / chunk.sample_weight[rows].max()
+            c /= c.mean()  # equal weights are ones, to the last bit
         X = dense_rows(chunk.X, rows).X
         y = self._targets(chunk.targets(self.loss, self.n_outputs, rows))
         if not len(self.roots):

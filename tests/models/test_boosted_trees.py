@@ -201,6 +201,15 @@ def test_rows_without_weight():
     assert_array_equal(grown("one target", X, y, c).predict(X), expected)
 
 
+@pytest.mark.parametrize("weight", [0.1, 1e50])
+def test_equal_weights(weight):
+    X, y = rows_of("four classes")
+    expected = grown("four classes", X, y, times=3)._model.decision(X)
+    c = np.full(len(y), weight)
+    weighted = grown("four classes", X, y, c, times=3)
+    assert_array_equal(weighted._model.decision(X), expected)
+
+
 def test_first_rows_without_weight():
     X, y = data(520, 4, n_outputs=1)
     c = np.repeat([0.0, 1.0], 260)
