@@ -24,12 +24,15 @@ SHRINKAGE = 0.3
 MIN_LEAF = 8
 MAX_LEAVES = 256
 
-# Maximum number of rows that a stage grows from, where they are not wide, and of their
-# entries; of features that a node tries; and of the values of all nodes (128 MB).
+# Maximum number of rows that a stage grows from, where they are not wide, of their
+# entries, and of the values of all nodes (128 MB).
 MAX_GROWN = 2**14
 MAX_ENTRIES = 2**24
-MAX_TRIED = 64
 MAX_VALUES = 2**24
+
+# Number of features that each node may try at least, and their number times the rows.
+MIN_TRIED = 64
+MAX_TRIES = 2**19
 
 # Minimum of a second derivative, and number of rows that each class has in advance.
 MIN_CURVATURE = 0.01
@@ -118,6 +121,7 @@ class BoostedTreesModel(LocalModel):
         grid = [_Grid(x) for x in X.T]
         Z = np.column_stack([each.places for each in grid])
         predicted = self._predict(current_engine(), X, self.start)
+        n_tried = min(max(MAX_TRIES // len(y), MIN_TRIED), self.n_features)
         trees, values = [], []
         for _ in range(n_stages):
             gradients, curvature = self._derivatives(y, predicted)
@@ -127,7 +131,7 @@ class BoostedTreesModel(LocalModel):
             for _ in range(N_TREES):
                 tree = ExtraTreeRegressor(
                     min_samples_leaf=max(MIN_LEAF, len(y) // MAX_LEAVES),
-                    max_features=min(MAX_TRIED, self.n_features),
+                    max_features=n_tried,
                     random_state=rng,
                 )
                 tree = tree.fit(Z, steps / unit, weights, check_input=False).tree_
