@@ -43,8 +43,9 @@ class BoostedTreesModel(LocalModel):
     r"""Predict by stages of extremely randomised trees, each grown from residuals.
 
     Stages grow when rows are learned again: a row that is learned for the first time is
-    predicted by trees that have not seen it. If there are other rows than the last
-    time, all stages grow anew. The loss is log loss, or squared error.
+    predicted by trees that have not seen it. If there are more or fewer rows than the
+    last time, all stages grow anew. The loss is log loss, or squared error. Before the
+    first tree, means of earlier targets are predicted, or equal probabilities.
 
     A stage learns the negative gradients of the loss, divided by its second derivatives
     :math:`h`, from rows that weigh :math:`h` times their weight (Friedman, Hastie and
@@ -102,14 +103,19 @@ class BoostedTreesModel(LocalModel):
             self._remove_trees()
             self.n_grown = len(rows)
         of_stage = N_TREES * 2 * MAX_LEAVES * self.n_outputs
-        most = min(MAX_STAGES, max(MAX_VALUES // of_stage, 1))
-        n_stages = min(n_stages, most - self.n_stages)
-        if not len(rows) or n_stages <= 0:
-            return
+        largest = min(MAX_STAGES, max(MAX_VALUES // of_stage, 1))
+        n_stages = min(n_stages, largest - self.n_stages)
+        most = min(MAX_GROWN, max(MAX_ENTRIES // self.n_features, MAX_LEAVES))
+        while len(rows) and n_stages > 0:
+            n_more = n_stages if len(rows) <= most else min(n_stages, N_STAGES)
+            self._grow(chunk, rows, most, n_more)
+            n_stages -= n_more
+
+    def _grow(self, chunk, rows, most, n_stages):
+        """Grow stages from some rows, of which at most so many are drawn."""
         rng = np.random.RandomState([self.seed, self.n_stages])
-        n_grown = min(MAX_GROWN, max(MAX_ENTRIES // self.n_features, MAX_LEAVES))
-        if len(rows) > n_grown:
-            rows = rows[rng.choice(len(rows), n_grown, replace=False)]
+        if len(rows) > most:
+            rows = rows[rng.choice(len(rows), most, replace=False)]
         c = np.ones(len(rows))
         if chunk.sample_weight is not None:
             c = chunk.sample_weight[rows] / chunk.sample_weight[rows].max()
@@ -219,6 +225,9 @@ class BoostedTreesModel(LocalModel):
 
     def transform(self, X):
         return X.astype(np.float64, copy=False)
+
+    def arrays_of_outputs(self):
+        return [self.values]
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size
