@@ -124,8 +124,8 @@ class BoostedTreesModel(LocalModel):
         y = self._targets(chunk.targets(self.loss, self.n_outputs, rows))
         if not len(self.roots):
             self.start = self._start(y, c)
-        grid = [_Grid(x) for x in X.T]
-        Z = np.column_stack([each.places for each in grid])
+        Z = np.empty(X.shape, np.float32)
+        grid = [_Grid(x, places) for x, places in zip(X.T, Z.T, strict=True)]
         predicted = self._predict(current_engine(), X, self.start)
         n_tried = min(max(MAX_TRIES // len(y), MIN_TRIED), self.n_features)
         trees, values = [], []
@@ -293,13 +293,14 @@ class _Grid:
     a few large values change what they draw from.
     """
 
-    def __init__(self, x):
+    def __init__(self, x, places):
+        """Fill the places of values among all."""
         self._values, ranks = np.unique(x, return_inverse=True)
         half = 0.5 * self._values
         sizes = (half - half[0]) / max(half[-1] - half[0], np.finfo(float).tiny)
         by_rank = np.arange(half.size) / max(half.size - 1, 1)
         self._grid = (sizes + by_rank).astype(np.float32)
-        self.places = self._grid[ranks]
+        places[:] = self._grid[ranks]
 
     def values_at(self, places):
         """Return the values at places, between those of neighbouring values."""
