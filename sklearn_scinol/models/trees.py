@@ -80,8 +80,11 @@ class Forest(RecordsChanges):
     #: Arrays by nodes of each tree, as :class:`TreeLog` has them.
     _BY_NODE: tuple[str, ...] = ("numbers", "shares", "sums", "links")
 
+    #: Smaller arrays that learning changes in place.
+    _SMALL: tuple[str, ...] = ("place", "state")
+
     _replaced = "_log", "seeds"
-    _undone: tuple[str, ...] = (*_BY_NODE, "place", "state")
+    _undone: tuple[str, ...] = (*_BY_NODE, *_SMALL)
 
     #: Arrays of all trees that :meth:`merged` joins.
     _JOINED: tuple[str, ...] = (*_BY_NODE, "place", "state", "seeds")
@@ -244,7 +247,8 @@ class Forest(RecordsChanges):
     def _undo(self, X):
         self._keep(self._current_log)
         log, start = self._begin_log()
-        before, place, state = vars(self).copy(), self.place.copy(), self.state.copy()
+        before, place = vars(self).copy(), self.place.copy()
+        small = {name: before[name].copy() for name in self._SMALL}
 
         def restore():
             self._keep(log)
@@ -254,7 +258,8 @@ class Forest(RecordsChanges):
                 for name, (trees, slots), values in kept:
                     there = slots < place[trees, SIZE]  # others are new
                     before[name][trees[there], slots[there]] = values[there]
-            self.place[:], self.state[:] = place, state
+            for name, values in small.items():
+                before[name][:] = values
             is_free = np.arange(self.n_slots) >= place[:, SIZE, np.newaxis]
             for name in self._BY_NODE:
                 before[name][is_free] = 0
@@ -484,7 +489,8 @@ class ExtraTrees(Forest):
 
     _tree, _learn_rows = ExtraTree, staticmethod(extra_tree.learn_rows)
     _first_number, _n_numbers = FIRST_TRY, 4
-    _undone = (*Forest._undone, "gaps", "errors")
+    _SMALL = (*Forest._SMALL, "gaps", "errors")
+    _undone = (*Forest._BY_NODE, *_SMALL)
     _JOINED = (*Forest._JOINED, "errors")
 
     def __init__(
@@ -542,16 +548,6 @@ class ExtraTrees(Forest):
             np.empty(n_groups),
             code_lengths(max(self.n_classes, 1)),
         )
-
-    def _undo(self, X):
-        restore_trees = super()._undo(X)
-        gaps, errors = self.gaps.copy(), self.errors.copy()
-
-        def restore():
-            restore_trees()
-            self.gaps[:], self.errors[:] = gaps, errors
-
-        return restore
 
     def _find_rows(self):
         """Find the rows of all leaves in the window; return last rows and gaps."""
