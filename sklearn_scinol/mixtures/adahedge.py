@@ -29,29 +29,16 @@ class AdaHedge(ExpertWeights):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_experts,)
-        Weights of the next round, non-negative, of sum 1. Those of the first round are
-        equal.
-
-    cumulative_losses_ : ndarray of shape (n_experts,)
-        Sum of the losses of each expert, in units of the losses.
-
-    cumulative_loss_ : float
-        Sum of the losses that the mixture was charged, in the same units.
-
+    weights_
+    cumulative_losses_
+    cumulative_loss_
     mixability_gap_ : float
         Sum of the mixability gaps, see the notes. The regret, which is
         `cumulative_loss_` less the smallest of `cumulative_losses_`, is at most twice
         that.
-
-    learning_rate_ : float
-        Rate of the next round, an inverse loss; infinite while there is no gap.
-
-    regret_bound_ : float
-        What the theorem bounds the regret by, in units of the losses; see the notes.
-
-    n_rounds_ : int
-        Number of rounds so far.
+    learning_rate_
+    regret_bound_
+    n_rounds_
 
     See Also
     --------
@@ -130,13 +117,13 @@ class AdaHedge(ExpertWeights):
 
     @property
     def learning_rate_(self) -> float:
-        """Learning rate of the next round, an inverse loss; infinite at first."""
+        """Rate of the next round, an inverse loss; infinite while there is no gap."""
         gap = self._state.gap
         return math.inf if gap == 0.0 else self._state.log_K / gap
 
     @property
     def regret_bound_(self) -> float:
-        """Bound on the regret, in units of the losses."""
+        """What the theorem bounds the regret by, in units of the losses."""
         return self.regret_bound()
 
     def _bound(self, n_switches, n_copies=1):

@@ -43,10 +43,8 @@ class ExpertWeightsDisplay:
     ----------
     n_samples : ndarray of shape (n_points,)
         Numbers of rows learned.
-
     weights : ndarray of shape (n_points, n_experts + n_pools)
         Weights of the next row then.
-
     names : list of str
         Names of the experts and pools.
 
@@ -54,10 +52,8 @@ class ExpertWeightsDisplay:
     ----------
     ax_ : matplotlib Axes
         Where the weights are plotted.
-
     figure_ : matplotlib Figure
         The figure of that.
-
     areas_ : list of matplotlib PolyCollection
         The areas, from the bottom to the top.
 
@@ -90,13 +86,11 @@ class ExpertWeightsDisplay:
             Where to plot; None makes a new figure. The legend is beside the axes if the
             figure has a layout engine, which makes room for it, and above the areas
             otherwise.
-
         n_largest : int, default=9
             Number of experts and pools with an area of their own: those of the largest
             mean weight over the rows. All others share one, if they are more than one.
             None gives each its own; pass `colors` then, since those of Matplotlib recur
             after ten.
-
         **kwargs : dict
             Passed on to :meth:`matplotlib.axes.Axes.stackplot`.
 
@@ -146,7 +140,6 @@ class ExpertWeightsDisplay:
         ----------
         estimator : HedgeClassifier or HedgeRegressor
             Has learned something.
-
         output : int, default=0
             Which output's weights, where each has its own.
 

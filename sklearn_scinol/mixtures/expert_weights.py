@@ -50,12 +50,12 @@ class ExpertWeights(Part, ABC):
 
     @property
     def weights_(self) -> NDArray[np.float64]:
-        """Weights of the next round."""
+        """Weights of the next round, of sum 1; equal at first: shape (n_experts,)."""
         return self._state.weights
 
     @property
     def cumulative_losses_(self) -> NDArray[np.float64]:
-        """Sum of the losses of each expert, in units of the losses."""
+        """Sum of the losses of each expert, in their units: shape (n_experts,)."""
         return self._state.totals
 
     @property

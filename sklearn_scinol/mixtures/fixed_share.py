@@ -64,7 +64,6 @@ class FixedShare(ExpertWeights):
     ----------
     n_experts : int
         Number of experts, at least 1.
-
     learning_rate : float, default=None
         For losses that are mixable: where predictions are mixed in such a way that the
         mixture's loss is at most :math:`-\frac1\eta \ln \sum_k w_k e^{-\eta l_k}`, this
@@ -74,34 +73,19 @@ class FixedShare(ExpertWeights):
 
     Attributes
     ----------
-    weights_ : ndarray of shape (n_experts,)
-        Weights of the next round, positive, of sum 1. Those of the first round are
-        equal.
-
-    shares_ : ndarray of shape (n_shares,)
-        The shares of the next round.
-
-    share_weights_ : ndarray of shape (n_shares,)
-        Weights of these, of sum 1.
-
-    cumulative_losses_ : ndarray of shape (n_experts,)
-        Sum of the losses of each expert, in units of the losses.
-
+    weights_
+    shares_
+    share_weights_
+    cumulative_losses_
     cumulative_loss_ : float
         Sum of what the mixture was charged at most, in the same units: with a
         `learning_rate` of the expression above, with None of the weighted means of the
         losses.
-
     mixability_gap_ : float
         Sum of the mixability gaps, see the notes; 0 with a `learning_rate` if no sample
         weight is larger than that of the first round whose losses differed.
-
-    learning_rate_ : float
-        Rate of the next round, an inverse loss; infinite while all losses of each round
-        have been equal.
-
-    n_rounds_ : int
-        Number of rounds so far; rounds of sample weight 0 do not count.
+    learning_rate_
+    n_rounds_
 
     See Also
     --------
@@ -239,17 +223,20 @@ class FixedShare(ExpertWeights):
 
     @property
     def shares_(self) -> NDArray[np.float64]:
-        """The shares of the next round."""
+        """The shares of the next round: shape (n_shares,)."""
         return fixed_share.share_after(self._state.shares, self._state.t)
 
     @property
     def share_weights_(self) -> NDArray[np.float64]:
-        """Weights of the shares."""
+        """Weights of the shares, of sum 1: shape (n_shares,)."""
         return self._state.of_shares
 
     @property
     def learning_rate_(self) -> float:
-        """Learning rate of the next round, an inverse loss; infinite at first."""
+        """Learning rate of the next round, an inverse loss.
+
+        It is infinite while all losses of each round have been equal.
+        """
         scale = self._state.scale or self._state.mixable_scale
         return math.inf if scale == 0.0 else 1.0 / scale
 
