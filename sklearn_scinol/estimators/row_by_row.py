@@ -28,6 +28,7 @@ from .._validation import (
 )
 from ..config import current_engine
 from ..models.served import ServedRows
+from ..models.session import prepare_session
 from ..models.weights import is_in_range
 from ..views import TableRows, dense_view_of
 from .late_labels import LateLabels
@@ -472,7 +473,9 @@ class EstimatorRows(RowByRow):
         has_codes = self._labels is not None and not estimator._output_shape
         n_classes = len(self._labels) if has_codes else None
         sizes = estimator.n_features_in_, n_classes
-        return model.session(engine, *sizes, n_entries=n_entries, serves=serves)
+        return prepare_session(
+            model, engine, *sizes, n_entries=n_entries, serves=serves
+        )
 
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""

@@ -89,22 +89,19 @@ class MixtureEstimator(Additive, _BaseComposition):
     expert_kinds_ : dict of {str: str}
         Names of the experts of each kind, or "none: " and the reason. Behind a
         :class:`~sklearn_scinol.preprocessing.TableEncoder`, kinds by view of the table.
-    weights_curve_ : tuple of ndarray
-        Numbers of rows, about a tenth apart, and the weights after each.
+    weights_curve_
     pool_weights_ : ndarray of shape (4,) or (n_outputs, 4)
         With pools, weights of the mean of experts and of three pools at the next row;
         of sum 1. Newton steps learn the first pool, and a third one that forgets; the
         second one is learned by ScInOL2 or, in regression, forgets slowly.
-    pool_weights_curve_ : tuple of ndarray
-        Numbers of rows, as in `weights_curve_`, and `pool_weights_` after each.
+    pool_weights_curve_
     pool_coef_ : ndarray of shape (3, n) or (n_outputs, 3, n)
         Weights in the three pools of the mean of experts, of each expert, and in
         regression of the mean of the targets.
     expert_losses_ : ndarray of shape (n_experts,) or (n_outputs, n_experts)
         Weighted sum of the losses of each expert as it is, not clipped, on rows that
         were new to it.
-    regret_bound_ : float
-        Bound on `cumulative_loss_` less the smallest of `expert_losses_`.
+    regret_bound_
     estimators_
     named_estimators_
     """
@@ -428,7 +425,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Numbers of rows, and the weights of the next row after each."""
+        """Numbers of rows, about a tenth apart, and the weights after each."""
         return self._curve(self._fitted_model(), 1)
 
     @property
@@ -438,7 +435,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def pool_weights_curve_(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Numbers of rows, and the weights of the levels after each."""
+        """Numbers of rows, as in `weights_curve_`, and `pool_weights_` after each."""
         return self._curve(self._pooling_model(), 2)
 
     def _curve(self, model, place):
@@ -469,7 +466,7 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     @property
     def regret_bound_(self) -> float:
-        """Bound on how much more than the best expert's the loss of the mixture is."""
+        """Bound on `cumulative_loss_` less the smallest of `expert_losses_`."""
         return self.regret_bound()
 
     def regret_bound(

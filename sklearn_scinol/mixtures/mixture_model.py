@@ -129,7 +129,7 @@ class MixtureModel(Model):
         self.target_range = None
         self.squared_errors = np.zeros(1 + (0 if n_classes else n_outputs))
         if self.mixing_scale.kind == "mean":
-            self.target_range = TargetRange.of(n_outputs, bool(n_classes))
+            self.target_range = TargetRange(n_outputs, bool(n_classes))
         n_hedges = 1 if self.mixing_scale.shares_weights else n_outputs
         rate = self.mixing_scale.learning_rate
         self.hedges = [FixedShare(len(estimators), rate) for _ in range(n_hedges)]
@@ -331,18 +331,16 @@ class MixtureModel(Model):
         """
         of_both, weights = np.empty(mean.shape), []
         for k, level in enumerate(self.levels):
-            own, clip, of_pools = self._outputs_of(k), None, None
-            if limits is not None:
-                clip = partial(self.target_range.clip_in_place, limits[:, :, own])
+            own, of_pools = self._outputs_of(k), None
             if served.pools is not None:
                 of_pools = [each.columns(own) for each in served.pools]
             of_own = block
             if not self.mixing_scale.shares_weights:
                 of_own = block._replace(targets=block.targets[:, own])
             late = of_pools, served.levels[k], self.is_late
-            of_level, of_own_weights = level.learn(
-                engine, of_own, predictions[:, :, own], mean[:, own], clip, *late
-            )
+            own_limits = None if limits is None else limits[:, :, own]
+            values = predictions[:, :, own], mean[:, own], own_limits
+            of_level, of_own_weights = level.learn(engine, of_own, *values, *late)
             engine.run(np.copyto, of_both[:, own], of_level)
             weights.append(of_own_weights)
         if served.both is not None:
@@ -355,11 +353,10 @@ class MixtureModel(Model):
             return mean
         means = []
         for k, level in enumerate(self.levels):
-            own, clip = self._outputs_of(k), None
-            if limits is not None:
-                clip = partial(self.target_range.clip_in_place, limits[:, :, own])
-            values = predictions[:, :, own], mean[:, own]
-            means.append(level.predict(engine, *values, clip))
+            own = self._outputs_of(k)
+            own_limits = None if limits is None else limits[:, :, own]
+            values = predictions[:, :, own], mean[:, own], own_limits
+            means.append(level.predict(engine, *values))
         return np.hstack(means)
 
     def _outputs_of(self, k):
@@ -759,10 +756,10 @@ class MixtureModel(Model):
 
     # A few rows at a time.
 
-    def session(self, *sizes, **kinds):
-        if any(expert.block_model is None for expert in self.experts):
-            return None
-        return MixtureSession.prepare(self, *sizes, **kinds)
+    @property
+    def session_type(self):
+        learns_blocks = all(expert.block_model is not None for expert in self.experts)
+        return MixtureSession if learns_blocks else None
 
 
 def _deviations(sums, predictions, weights, mean):

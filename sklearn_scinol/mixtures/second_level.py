@@ -16,6 +16,7 @@ from ..models.pool import (
 from ..models.served import find_late
 from ..transforms.targets import TargetTransform
 from .fixed_share import FixedShare, learn_rounds
+from .target_range import TargetRange
 
 #: Parameters of Newton steps in pools: the variance of the weights before the first
 #: row, and the share of the past that is forgotten with each row.
@@ -100,7 +101,7 @@ class SecondLevel(Part):
         block,
         predictions,
         first,
-        clip=None,
+        limits=None,
         served=None,
         weights_served=None,
         is_late=None,
@@ -129,8 +130,8 @@ class SecondLevel(Part):
             engine.run(find_late, *pair, c, self.betting_pool.is_late)
             pooled = charged
         levels = engine.stack(with_copies(first, pooled))
-        if clip is not None:
-            engine.run(clip, levels)
+        if limits is not None:
+            engine.run(TargetRange.clip, levels, limits, levels)
         loss, of_pools = self.mixing_scale.loss, levels[len(pooled) :]
         losses = [
             engine.compute_losses(loss, block, level, np.zeros(2))
@@ -142,7 +143,7 @@ class SecondLevel(Part):
         learn_rounds(engine, rounds, weights_served, is_late)
         return engine.mix(self.mixing_scale.kind, levels, weights[np.newaxis]), weights
 
-    def predict(self, engine, predictions, first, clip=None):
+    def predict(self, engine, predictions, first, limits=None):
         """Predict rows.
 
         Parameters
@@ -151,9 +152,8 @@ class SecondLevel(Part):
             Of the experts, on the scale of the mixture.
         first : ndarray of shape (n, n_outputs)
             Of the first level.
-        clip : callable, default=None
-            Clips predictions of shape (..., n, 1) to the range of targets so far, in
-            place.
+        limits : ndarray of shape (2, n or 1, n_outputs), default=None
+            Least and largest predictions.
         """
         first, offset, deviation = self.normalised(first), 0.0, 1.0
         F = self._new_inputs(first)
@@ -168,8 +168,8 @@ class SecondLevel(Part):
             scores = pool.predict_scores(F)
             pooled.append(offset + deviation * scores.reshape(first.shape))
         levels = np.stack(with_copies(first, pooled))
-        if clip is not None:
-            clip(levels)
+        if limits is not None:
+            TargetRange.clip(levels, limits, levels)
         weights = self.hedge.weights_[np.newaxis, np.newaxis]
         return engine.mix(self.mixing_scale.kind, levels, weights)
 

@@ -22,8 +22,8 @@ class TargetRange(Part):
 
     Parameters
     ----------
-    limits : ndarray of shape (2, n_outputs)
-        To begin with; infinity and its negative where nothing is known.
+    are_signs : bool, default=False
+        Whether targets are -1 and 1; else nothing is known, and limits are infinite.
 
     Attributes
     ----------
@@ -35,23 +35,18 @@ class TargetRange(Part):
 
     _replaced = "limits", "jumps"
 
-    def __init__(self, limits):
-        self.limits = limits
-        self.jumps = np.zeros((2, N_JUMPS, limits.shape[1]))
-
-    @classmethod
-    def of(cls, n_outputs, are_signs):
-        """Return the range of targets, not known yet, or of -1 and 1."""
+    def __init__(self, n_outputs, are_signs=False):
         least = -1.0 if are_signs else np.inf
-        return cls(np.outer([least, -least], np.ones(n_outputs)))
+        self.limits = np.outer([least, -least], np.ones(n_outputs))
+        self.jumps = np.zeros((2, N_JUMPS, n_outputs))
 
     @classmethod
     def merged(cls, shards):
         """Merge the ranges of the targets of several mixtures."""
         least = np.minimum.reduce([part.limits[0] for part in shards.members])
-        limits = np.stack([least, shards.map(lambda part: part.limits[1]).max()])
-        merged = cls(limits)
-        merged.jumps = shards.jumps.max()
+        most = shards.map(lambda part: part.limits[1]).max()
+        merged = cls(least.size)
+        merged.limits, merged.jumps = np.stack([least, most]), shards.jumps.max()
         return merged
 
     @property
@@ -81,17 +76,12 @@ class TargetRange(Part):
         limits[:] = _extended(known, jumps)[:, np.cumsum(learned) - learned]
 
     @staticmethod
-    def clip(predictions, limits):
+    def clip(predictions, limits, out=None):
         """Clip predictions of shape (..., n, n_outputs) to limits."""
         least, most = limits
         known = least <= most
-        return np.clip(
-            predictions, np.where(known, least, -np.inf), np.where(known, most, np.inf)
-        )
-
-    def clip_in_place(self, limits, predictions):
-        """Clip predictions to limits, in place; see :meth:`clip`."""
-        predictions[:] = self.clip(predictions, limits)
+        least, most = np.where(known, least, -np.inf), np.where(known, most, np.inf)
+        return np.clip(predictions, least, most, out=out)
 
     def invariants(self):
         """Yield what holds between two calls."""

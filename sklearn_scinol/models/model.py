@@ -157,6 +157,9 @@ class Model(Part, metaclass=ABCMeta):
     next_change: float = np.inf
     next_growth: float = np.inf
 
+    #: Type of its sessions, which learn a few rows: see models/session.py.
+    session_type: type | None = None
+
     #: Key of models that share a memory, and learn together; None if it is alone.
     memory_key: tuple | None = None
 
@@ -274,17 +277,6 @@ class Model(Part, metaclass=ABCMeta):
     @abstractmethod
     def is_finite(self, chunk):
         """Whether the state is finite, after finite predictions for a chunk."""
-
-    def session(
-        self, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
-    ):
-        """Return a :class:`Session` for chunks of some rows, or None.
-
-        In regression `n_classes` is None. If rows are sparse and come one by one,
-        `n_entries` is the number of entries of the next row. If it `serves`, it has
-        :class:`ServedRows`.
-        """
-        return None
 
     def checkpoint_row_boundary(self, chunk):
         """Return a function that leaves a whole number of rows of a chunk learned.

@@ -256,40 +256,6 @@ class Session:
         self._curve, self._longest_curve = None, 0
         self._estimators = [each for each in parts if hasattr(each, "_learned_with")]
 
-    @classmethod
-    def prepare(
-        cls,
-        model,
-        engine,
-        n_features,
-        n_classes,
-        n_rows=1,
-        n_entries=None,
-        serves=False,
-    ):
-        """Return a session, or None if that is impossible; see :meth:`Model.session`.
-
-        The model has learned a row.
-        """
-        if engine.Recorder is None:
-            return None
-        models, *of_dense = cls.models_of_views(model)
-        skips_zeros = {each.skips_zeros for each in models} - {None}
-        if n_entries is not None and len(skips_zeros) > 1:
-            return None
-        is_sparse = n_entries is not None and False not in skips_zeros
-        can_replay = [each.can_replay(is_sparse) for each in models]
-        for view in of_dense:
-            can_replay += [is_sparse and each.can_replay(False) for each in view]
-        if not all(can_replay):
-            return None
-        capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
-        n_dense = of_dense[0][0].n_features if of_dense else None
-        rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
-        served = ServedRows.unknown(n_rows, model.n_served) if serves else None
-        session = cls(model, engine, rows, served)
-        return session if session.is_current else None
-
     @staticmethod
     def models_of_views(model):
         """Return the models of the rows, and of their dense view if there are any."""
@@ -488,11 +454,41 @@ def is_small(X):
     return type(X) is np.ndarray and len(X) <= MAX_ROWS and X.size <= MAX_ENTRIES
 
 
+def prepare_session(
+    model, engine, n_features, n_classes, n_rows=1, n_entries=None, serves=False
+):
+    """Return a :class:`Session` for chunks of some rows, or None if it is impossible.
+
+    The model has learned a row. In regression `n_classes` is None. If rows are sparse
+    and come one by one, `n_entries` is the number of entries of the next row. If it
+    `serves`, it has :class:`ServedRows`.
+    """
+    kind = model.session_type
+    if kind is None or engine.Recorder is None:
+        return None
+    models, *of_dense = kind.models_of_views(model)
+    skips_zeros = {each.skips_zeros for each in models} - {None}
+    if n_entries is not None and len(skips_zeros) > 1:
+        return None
+    is_sparse = n_entries is not None and False not in skips_zeros
+    can_replay = [each.can_replay(is_sparse) for each in models]
+    for view in of_dense:
+        can_replay += [is_sparse and each.can_replay(False) for each in view]
+    if not all(can_replay):
+        return None
+    capacity = max(2 * n_entries, MIN_CAPACITY) if is_sparse else None
+    n_dense = of_dense[0][0].n_features if of_dense else None
+    rows = Rows(n_features, n_classes, n_rows, capacity, n_dense)
+    served = ServedRows.unknown(n_rows, model.n_served) if serves else None
+    session = kind(model, engine, rows, served)
+    return session if session.is_current else None
+
+
 def session_of(model, engine, *sizes, at_once=False, serves=False):
     """Return the session of a model for chunks of dense rows, or None.
 
-    There is one from the second chunk of the same size on, or `at_once`. For the sizes,
-    `n_features`, `n_classes` and `n_rows`, and `serves` see :meth:`Model.session`.
+    There is one from the second chunk of the same size on, or `at_once`. The sizes are
+    `n_features`, `n_classes` and `n_rows`.
     """
     sessions, key = getattr(model, "_sessions", None), (engine, *sizes, serves)
     if sessions is None:
@@ -505,7 +501,7 @@ def session_of(model, engine, *sizes, at_once=False, serves=False):
             return None
     session = sessions[key]
     if session is None or not session.is_current:
-        session = sessions[key] = model.session(engine, *sizes, serves=serves)
+        session = sessions[key] = prepare_session(model, engine, *sizes, serves=serves)
     return session
 
 

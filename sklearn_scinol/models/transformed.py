@@ -109,8 +109,7 @@ class TransformsRows:
 
     # A few rows at a time, see models/session.py.
 
-    def session(self, *sizes, **kinds):
-        return Session.prepare(self, *sizes, **kinds)
+    session_type: type | None = Session
 
     def can_replay(self, is_sparse):
         """Whether recorded calls can learn any row of ordinary values."""

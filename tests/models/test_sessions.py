@@ -25,8 +25,10 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol._locks import Locks, locks_of
+from sklearn_scinol.mixtures.mixture_model import MixtureModel
 from sklearn_scinol.models import session as sessions
 from sklearn_scinol.models.session import Session
+from sklearn_scinol.models.transformed import TransformsRows
 
 #: Sizes of chunks in turn: those that come again, and single rows.
 SIZES = [12, 7, 7, 7, 1, 1, 7, 40, 40, 3, 40, 7, 1, 7, 1]
@@ -172,7 +174,8 @@ def test_calls_in_any_order(as_users_run, estimator, engine, monkeypatch):
     for seed in range(40 if THOROUGH else 10):
         by_sessions = call_in_any_order(clone(estimator), seed, monkeypatch)
         with monkeypatch.context() as patch:
-            patch.setattr(Session, "prepare", lambda *_, **__: None)
+            for kind in TransformsRows, MixtureModel:
+                patch.setattr(kind, "session_type", None)
             expected = call_in_any_order(clone(estimator), seed, monkeypatch)
         assert_identical(vars(by_sessions), vars(expected))
 
