@@ -17,7 +17,7 @@ from ..losses import as_targets
 from ..losses.methods import is_by_output
 from ..transforms.ranges import check_values
 from .growing import GrowingArray, GrowingSparseArray
-from .model import Learned
+from .model import Learned, ordered_blocks
 from .online import OnlineModel
 from .served import exchange_predictions
 
@@ -230,11 +230,9 @@ class KernelModel(OnlineModel):
             self._place[numbers[stored]] = stored
 
     def _blocks(self, X, order=None):
-        n, start = X.shape[0] if order is None else len(order), 0
-        while start < n:
-            rows = slice(start, min(start + block_size(self.n_support), n))
-            start = rows.stop
-            yield rows if order is None else order[rows]
+        return ordered_blocks(
+            X.shape[0], BLOCK_ROWS, order, lambda rows: block_size(self.n_support)
+        )
 
     def _learn_block(self, engine, X, rows, block, predicted):
         Z = self._as_stored(X[rows])
@@ -341,10 +339,7 @@ class KernelModel(OnlineModel):
 
     @classmethod
     def merged(cls, shards):
-        """Merge models of disjoint rows, which started from the same model.
-
-        Weights are averaged by numbers of rows.
-        """
+        """Merge models of disjoint rows; average weights by numbers of rows."""
         start, model = shards.start, shards.start.fresh()
         if model.kernel is None:
             raise ValueError("Models of precomputed kernels cannot be merged.")
@@ -368,10 +363,7 @@ class KernelModel(OnlineModel):
         return model
 
     def _store(self, vectors, numbers, weights):
-        """Store vectors with weights: the largest ones, if there are too many.
-
-        The others are projected to the subspace of these.
-        """
+        """Store the vectors of the largest weights, and project the others to these."""
         most = self.max_support or len(numbers)
         order = np.argsort(-np.abs(weights).max(axis=1), kind="stable")
         kept, others = np.sort(order[:most]), order[most:]

@@ -84,10 +84,7 @@ class Chunk:
 
     @cached_property
     def largest(self):
-        """Upper bound of the absolute values of rows and their targets.
-
-        It is NaN or infinite if some are not finite, or if to tell takes a copy.
-        """
+        """Upper bound of absolute values, targets included; not finite if unknown."""
         X = values = self.X
         if sparse.issparse(X):
             values = X.data
@@ -224,10 +221,7 @@ class Model(Part, metaclass=ABCMeta):
         return f"{type(self).__name__} {self.n_served} {self.loss!r}"
 
     def serve(self, chunk):
-        """Predict rows of weight 0 exactly as they would be before they are learned.
-
-        The :class:`ServedRows` of the chunk get their predictions.
-        """
+        """Fill in :class:`ServedRows` of rows of weight 0; return their predictions."""
         return np.concatenate([each.predictions for each in self.learn(chunk)])
 
     def mean_loss(self, chunk):
@@ -279,10 +273,7 @@ class Model(Part, metaclass=ABCMeta):
         """Whether the state is finite, after finite predictions for a chunk."""
 
     def checkpoint_row_boundary(self, chunk):
-        """Return a function that leaves a whole number of rows of a chunk learned.
-
-        By default that is none of them.
-        """
+        """Return a function that leaves a whole number of rows learned, here none."""
         return checkpoint(self, chunk.X)
 
     def invariants(self):
@@ -315,6 +306,11 @@ def at_once(key, function):
     return function()
 
 
+def fill(array, function, *arguments):
+    """Fill an array with what a function returns, in a call of its own."""
+    array[:] = function(*arguments)
+
+
 def dense_rows(X, rows):
     """Return rows of `X` for engines, made dense, copied only where necessary."""
     if sparse.issparse(X):
@@ -335,7 +331,7 @@ def ordered_blocks(n, size, order=None, count=None):
     while start < n:
         stop = min(start + size, n)
         if count is not None:
-            stop = start + count(rows(start, stop))
+            stop = min(stop, start + count(rows(start, stop)))
         yield rows(start, stop)
         start = stop
 
