@@ -13,7 +13,7 @@ from ..losses import as_targets, identity
 from ..losses.methods import is_by_output
 from ..models.linear import LinearModel
 from ..models.local import LocalModel
-from ..models.model import ordered_blocks
+from ..models.model import fill, ordered_blocks
 from ..models.served import learn_served
 from ..views import dense_view_of
 
@@ -146,10 +146,10 @@ class Expert(Part):
             return predictions.reported, predictions.losses
         loss, scale, reported = self.model.loss, self.mixing_scale, predictions.reported
         y, mixed = block.targets, np.empty((len(reported), scale.n_outputs))
-        engine.run(_convert, scale, reported, loss, mixed)
+        engine.run(fill, mixed, scale.from_decision, reported, loss)
         if loss.joint != scale.loss.joint:
-            y = as_targets(_codes(y), scale.loss, scale.n_outputs)
-            engine.run(_convert_targets, scale, block.targets, y)
+            y = scale.targets(block.targets)
+            engine.run(fill, y, scale.targets, block.targets)
         elif is_by_output(scale.loss):
             y = np.empty(mixed.shape)
             engine.run(np.copyto, y, block.targets)
@@ -289,23 +289,5 @@ def predict(experts, X):
 
 
 def _in_double(X):
-    """Convert rows to the precision that all experts take, chunk after chunk.
-
-    scikit-learn's linear models keep to that of their first rows, and fail with others.
-    """
+    """Convert rows to float64: scikit-learn's linear models keep to the first type."""
     return X.astype(np.float64, copy=False)
-
-
-def _convert(scale, reported, loss, mixed):
-    """Fill predictions on the scale of a mixture from those of a model."""
-    mixed[:] = scale.from_decision(reported, loss)
-
-
-def _convert_targets(scale, y, converted):
-    """Fill targets in the form that the loss of a mixture takes."""
-    converted[:] = as_targets(_codes(y), scale.loss, scale.n_outputs)
-
-
-def _codes(y):
-    """Return indices of classes, from indices or from one-vs-rest targets."""
-    return y if y.ndim == 1 else y.argmax(axis=1)

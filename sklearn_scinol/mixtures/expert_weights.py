@@ -38,10 +38,7 @@ class ExpertWeights(Part, ABC):
 
     @abstractmethod
     def _bound(self, n_switches, n_copies=1):
-        """Return the bound on the regret against sequences with `n_switches`.
-
-        With `n_copies`, of experts of which there are that many equal ones.
-        """
+        """Bound the regret against sequences, of experts with equal `n_copies` each."""
 
     @property
     def n_rounds_(self) -> int:

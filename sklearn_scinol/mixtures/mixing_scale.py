@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..losses import JOINT, identity
+from ..losses import JOINT, as_targets, identity
 from ..losses.methods import is_by_output
 
 # Bound on probabilities of estimators from elsewhere: a class may have probability 0
@@ -94,6 +94,11 @@ class MixingScale:
         if is_by_output(self.loss):
             answer = np.broadcast_to(answer, (len(answer), self.n_outputs))
         return np.ascontiguousarray(answer)
+
+    def targets(self, y):
+        """Convert indices of classes, or one-vs-rest targets, for the own loss."""
+        codes = y if y.ndim == 1 else y.argmax(axis=1)
+        return as_targets(codes, self.loss, self.n_outputs)
 
     def losses_of_weights(self, k, losses):
         """Select losses for a set of weights, of losses (..., n_outputs or 1)."""

@@ -6,6 +6,7 @@ from scipy.special import log_softmax
 from .._portable import difference, padded
 from .._state import Part
 from ..losses.classification import Logistic
+from ..models.model import fill
 from ..models.pool import (
     MAX_DIFFERENCE,
     MAX_LOG_ODDS,
@@ -86,10 +87,7 @@ class SecondLevel(Part):
 
     @property
     def coefficients(self):
-        """Weights in the pools: of first level, experts, and the mean of the targets.
-
-        Of shape (n_pools, 1 + n_experts), in regression (n_pools, 2 + n_experts).
-        """
+        """Weights in pools: of first level, experts, in regression the mean target."""
         weights = np.stack([pool.weights for pool in self.pools])
         if self.errors is None:
             return weights
@@ -117,7 +115,7 @@ class SecondLevel(Part):
         """
         if self.mixing_scale.loss.joint or not first.flags.c_contiguous:
             scores, first = first, np.empty(first.shape)
-            engine.run(self._fill_normalised, scores, first)
+            engine.run(fill, first, self.normalised, scores)
         if not block.targets.flags.c_contiguous:  # of several outputs
             targets = np.empty(first.shape)
             engine.run(np.copyto, targets, block.targets)
@@ -197,9 +195,6 @@ class SecondLevel(Part):
             return np.empty((n, n_outputs, padded(1 + self.n_experts)))
         return np.empty((n, self.pools[0].n_features))
 
-    def _fill_normalised(self, first, normalised):
-        normalised[:] = self.normalised(first)
-
     def normalised(self, first):
         """Predictions of the first level, which pools begin with to the last bit."""
         joint = self.mixing_scale.loss.joint
@@ -256,10 +251,7 @@ class SecondLevel(Part):
 
 
 def fill_differences(predictions, mean, first, deviation, F):
-    """Fill differences from the first level's predictions, in units of its errors.
-
-    The last are those of the mean of the targets.
-    """
+    """Fill differences of experts, and of targets' mean, in units of errors."""
     known = deviation > 0.0
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
     for values, columns in (predictions, F[:, :-1]), (mean[np.newaxis], F[:, -1:]):

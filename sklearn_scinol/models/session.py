@@ -168,10 +168,7 @@ class Rows:
         return weights.keeps_prior(scale.numbers)
 
     def set_weights(self, c):
-        """Set the sample weights, an array or that of a single row.
-
-        Rows of weight 0 are only predicted.
-        """
+        """Set the sample weights, an array or one number; 0 for rows only predicted."""
         if isinstance(c, float):
             total, self.is_learned = c, slice(None)
         else:
@@ -278,10 +275,7 @@ class Session:
                 yield from (model.shared, model.fields, *model.arrays)
 
     def _split_arrays(self, arrays):
-        """Split arrays into arrays to save as a whole and arrays to save by feature.
-
-        Sparse rows change few features. The rest of their arrays is of the intercept.
-        """
+        """Split arrays into those to save as a whole, and of sparse rows by feature."""
         if self.rows.capacity is None:
             return [*arrays], []
         n_features, whole, by_feature = self.rows.X.shape[1], [], []
@@ -340,10 +334,7 @@ class Session:
         return t < self._next_change
 
     def _find_next_change(self):
-        """Return the number of rows of the first model where some model changes.
-
-        All models learn the same rows.
-        """
+        """Return the number of rows of the first model at the next change of any."""
         n_left = min(
             min(model.next_change, model.next_growth) - model.t
             for model in self._models
@@ -351,11 +342,7 @@ class Session:
         return self._models[0].t + n_left
 
     def learn(self, estimator):
-        """Predict the rows, then learn them; the estimator records their loss.
-
-        Returns whether all is finite. If not, or after an error, the state is as
-        before.
-        """
+        """Predict, learn, record the loss; if not all is finite, undo, return False."""
         if self.rows.total_weight == 0.0:
             return self.make_calls()
         rollbacks = self._rollbacks()
@@ -421,10 +408,7 @@ class Session:
         return all(units.are_one for units in self._units)
 
     def make_calls(self):
-        """Make the calls; return whether all results are finite.
-
-        Rows without weight are only predicted: they change no state.
-        """
+        """Make the calls, which learn rows of some weight; return if all is finite."""
         for call in self._calls:
             call()
         if self.rows.total_weight > 0.0:
