@@ -27,7 +27,7 @@ from .._typing import (
     available_if,
 )
 from ..losses import CLASSIFICATION, JOINT
-from ..models.model import Chunk
+from ..models.model import Chunk, arrays_of_outputs
 from ..tables.frames import check_not_missing
 from .class_weights import ClassWeightMixin
 from .labels import (
@@ -390,7 +390,7 @@ class OnlineClassifier(ClassifierMixin, ClassWeightMixin, OnlineEstimator):
         self._check_new_classes(classes)
         # The old model stays unchanged, for a call that fails. Additional outputs have
         # new arrays, so that the old ones need no copy.
-        shared = self._model.arrays_of_outputs() if classes.size > 2 else []
+        shared = arrays_of_outputs(self._model) if classes.size > 2 else []
         self._model = deepcopy(self._model, {id(array): array for array in shared})
         self._add_classes(classes, ~np.isin(classes, self.classes_))
 

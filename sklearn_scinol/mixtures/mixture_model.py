@@ -151,14 +151,6 @@ class MixtureModel(Model):
         for expert in self.experts:
             expert.add_classes(self.mixing_scale, is_new, self.has_begun)
 
-    def arrays_of_outputs(self):
-        return [
-            array
-            for expert in self.experts
-            if expert.is_native and self.has_begun
-            for array in expert.model.arrays_of_outputs()
-        ]
-
     # Learning.
 
     def look_ahead(self, chunk):

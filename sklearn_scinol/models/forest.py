@@ -60,9 +60,6 @@ class ForestModel(LocalModel):
             return np.log(found[:, 1:] / found[:, :1])
         return np.log(found)
 
-    def arrays_of_outputs(self):
-        return [self.memory.sums]
-
     @property
     def _options(self):
         return {"seeds": self.memory.seeds, "max_nodes": self.memory.max_nodes}
@@ -113,9 +110,6 @@ class ExtraTreesModel(ForestModel):
     def _options(self):
         penalty, window = self.memory.penalty, self.memory.recent.window
         return super()._options | {"penalty": penalty, "window": window}
-
-    def arrays_of_outputs(self):
-        return [*super().arrays_of_outputs(), self.memory.recent.targets]
 
     def _parameters(self):
         penalty, window = self.memory.penalty, self.memory.recent.window

@@ -35,6 +35,7 @@ class LinearState(OnlineModel):
     """
 
     _by_feature = "fields", "first"
+    _by_output: tuple[str, ...] = ("fields", "arrays")
 
     def __init__(
         self,
@@ -62,9 +63,6 @@ class LinearState(OnlineModel):
         """Values of `fields` for coordinates that were not seen: (n_fields, 1, 1)."""
         values = () if self.traits.by_vector else self.learner.initial_state()
         return np.reshape([*values, *([0.0] * (2 if self.average else 0))], (-1, 1, 1))
-
-    def arrays_of_outputs(self):
-        return [self.fields, *self.arrays]
 
     def _add_outputs(self, origins):
         super()._add_outputs(origins)

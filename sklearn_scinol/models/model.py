@@ -2,13 +2,14 @@
 
 from abc import ABCMeta, abstractmethod
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count, parameters
-from .._state import Part, checkpoint, number_at
+from .._state import Part, checkpoint, number_at, parts_of
 from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
 from ..losses import as_targets
@@ -200,10 +201,6 @@ class Model(Part, metaclass=ABCMeta):
         `is_new` is a mask of the new ones; at least two are not new.
         """
 
-    def arrays_of_outputs(self):
-        """Return the large arrays that `add_classes` replaces."""
-        return []
-
     @abstractmethod
     def decision(self, X):
         """Predict rows, each as if it were the next one: shape (n, n_outputs)."""
@@ -299,6 +296,13 @@ class Model(Part, metaclass=ABCMeta):
         """Count rows that were learned."""
         self.numbers[0] += np.count_nonzero(weights.given)
         self.weight_scale.learned(weights)
+
+
+def arrays_of_outputs(model):
+    """Return the large arrays that `add_classes` replaces: a part names its own."""
+    parts = [(part, getattr(part, "_by_output", ())) for part in parts_of(model)]
+    values = [getattr(part, name) for part, names in parts for name in names]
+    return [*chain.from_iterable(v if type(v) is tuple else (v,) for v in values)]
 
 
 def at_once(key, function):

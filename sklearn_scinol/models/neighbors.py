@@ -80,9 +80,6 @@ class NeighborsModel(LocalModel):
             return np.log(shares[:, 1:] / shares[:, :1])
         return np.log(shares / (found.sum(axis=1, keepdims=True) + PRIOR_VOTES))
 
-    def arrays_of_outputs(self):
-        return [self.memory.targets]
-
     @property
     def _options(self):
         return {

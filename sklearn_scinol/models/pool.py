@@ -22,6 +22,8 @@ MAX_DIFFERENCE = 1e6
 class SharedWeights:
     """Mixin of pools: three and more classes share the weights."""
 
+    _by_output: tuple[str, ...] = ()
+
     def learn_classes(self, engine, loss, F, block):
         """Learn rows of three or more classes; return their scores before each.
 

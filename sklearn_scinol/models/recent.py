@@ -56,6 +56,7 @@ class RecentRows(Part):
     """
 
     _undone = "rows", "features", "targets", "weights", "n_rows"
+    _by_output = ("targets",)
 
     def __init__(
         self,

@@ -84,6 +84,7 @@ class Forest(RecordsChanges):
     _SMALL: tuple[str, ...] = ("place", "state")
 
     _replaced = "_log", "seeds"
+    _by_output = ("sums",)
     _undone: tuple[str, ...] = (*_BY_NODE, *_SMALL)
 
     #: Arrays of all trees that :meth:`merged` joins.
