@@ -188,18 +188,14 @@ class MixtureEstimator(Additive, _BaseComposition):
 
     def _why_no_pools(self, loss, n_experts):
         """Return why there is no second level; None if there is one."""
-        n_classes = self.classes_.size if is_classifier(self) else 1
-        has_probabilities = hasattr(loss, "log_probabilities")
-        conditions = (
-            ("pools" not in self._excluded, EXCLUDED),
-            (
-                has_probabilities or not is_classifier(self),
-                "the loss has no probabilities",
-            ),
-            (n_experts <= MAX_POOLED, f"more than {MAX_POOLED} experts"),
-            (n_classes <= MAX_CLASSES, f"more than {MAX_CLASSES} classes"),
-        )
-        return next((reason for is_met, reason in conditions if not is_met), None)
+        if "pools" in self._excluded:
+            return EXCLUDED
+        if is_classifier(self) and not hasattr(loss, "log_probabilities"):
+            return "the loss has no probabilities"
+        if n_experts > MAX_POOLED:
+            return f"more than {MAX_POOLED} experts"
+        has_many = is_classifier(self) and self.classes_.size > MAX_CLASSES
+        return f"more than {MAX_CLASSES} classes" if has_many else None
 
     def _experts(self, loss, X, n_epochs):
         """The experts to clone, as for :class:`MixtureModel`, and their kinds."""
@@ -324,22 +320,16 @@ class MixtureEstimator(Additive, _BaseComposition):
     def _mean_of_coefficients(self, attribute):
         """Mix the coefficients of experts, whose first axis may be the outputs."""
         experts = self._fitted_model().experts
-        of_experts = [
-            None if e.sees_dense_view else getattr(e.estimator, attribute, None)
-            for e in experts
-        ]
-        lacking = [
-            expert
-            for expert, found in zip(experts, of_experts, strict=True)
-            if found is None
-            and not expert.sees_dense_view
+        of_experts, lacking = [None] * len(experts), []
+        for k, expert in enumerate(experts):
+            if expert.sees_dense_view:
+                continue
+            found = getattr(expert.estimator, attribute, None)
+            of_experts[k] = None if _forgets_moments(expert) else found
             # The mean of probabilities is not linear in any case.
-            and not (is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS))
-        ]
-        of_experts = [
-            None if _forgets_moments(expert) else found
-            for expert, found in zip(experts, of_experts, strict=True)
-        ]
+            may_lack = is_classifier(self) and isinstance(expert.model, OF_FUNCTIONS)
+            if found is None and not may_lack:
+                lacking.append(expert)
         if lacking or all(found is None for found in of_experts):
             name = (lacking or experts)[0].name
             raise AttributeError(

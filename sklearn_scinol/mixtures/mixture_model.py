@@ -721,14 +721,10 @@ class MixtureModel(Model):
     # Restoring.
 
     def is_finite(self, chunk):
-        models = [each.model for each in self.experts]
-        if self.has_dense_view:
-            chunks = [each.view_of(chunk) for each in self.experts]
-        else:
-            chunks = [chunk] * len(models)
-        pairs = zip(models, chunks, strict=True)
-        are_finite = [model is None or model.is_finite(rows) for model, rows in pairs]
-        return bool(np.isfinite(self.numbers).all()) and all(are_finite)
+        return bool(np.isfinite(self.numbers).all()) and all(
+            each.model is None or each.model.is_finite(each.view_of(chunk))
+            for each in self.experts
+        )
 
     def _seen(self, X, features):
         self._check_dense_view(X)

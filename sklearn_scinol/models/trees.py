@@ -127,25 +127,20 @@ class Forest(RecordsChanges):
         self._reserve(int(np.count_nonzero(weights.given)))
         out, room = np.empty((n, n_columns)), self._room(n)
         block = rows, targets, weights, *of_kind, room
-        if hasattr(engine, "calls"):  # which are recorded
-            log = self._room_for_log(True)
-            engine.run(self._begin, log)
-            arguments = nodes, self._trees(), *block, log, out, 0
-            engine.run_loop(self._learn_rows, *arguments)
-            engine.run(self._end, log)
-            engine.run(_check_room, log)
-            return out
         start, is_done = 0, False
+        is_replayed = hasattr(engine, "calls")  # which are recorded
         while not is_done:
-            is_recorded = self._current_log is not None
-            log = self._room_for_log(weights.given.any() and is_recorded)
+            may_be_undone = weights.given.any() and self._current_log is not None
+            log = self._room_for_log(is_replayed or may_be_undone)
+            engine.run(self._begin, log)
             arguments = nodes, self._trees(), *block, log, out, start
-            self._begin(log)
             start = engine.run_loop(self._learn_rows, *arguments)
-            self._end(log)
-            is_done = not log.counts[IS_FULL]
+            engine.run(self._end, log)
+            is_done = is_replayed or not log.counts[IS_FULL]
             if not is_done:
                 self._grow(GROWTH * self.n_slots)
+        if is_replayed:
+            engine.run(_check_room, log)
         return out
 
     def _reserve(self, n_rows):
