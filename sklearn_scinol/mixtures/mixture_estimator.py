@@ -551,15 +551,7 @@ class MixtureEstimator(Additive, _BaseComposition):
         ax: Axes | None = None,
         **kwargs: Any,
     ) -> ExpertWeightsDisplay:
-        """Plot the weights of experts and pools over the rows learned.
-
-        Parameters
-        ----------
-        n_largest : int, default=9
-            Number of experts and pools with an area of their own: those of the largest
-            mean weight over the rows. All others share one, if they are more than one.
-            None gives each its own.
-        """
+        """Plot the weights of experts and pools over the rows learned."""
         return ExpertWeightsDisplay.from_estimator(
             self, output=output, n_largest=n_largest, ax=ax, **kwargs
         )
