@@ -53,6 +53,9 @@ class Part:
     #: them. Of these sparse rows change their own features only.
     _by_feature: tuple[str, ...] = ()
 
+    #: Names of large arrays, or tuples of arrays, that `add_classes` replaces.
+    _by_output: tuple[str, ...] = ()
+
     def __setattr__(self, name, value):
         super().__setattr__(name, value)
         assignments.add()

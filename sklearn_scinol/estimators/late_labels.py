@@ -389,7 +389,10 @@ class LateLabels:
         return prediction
 
     def _observe_early(self):
-        """Observe early rows; one that cannot be is checked when it is learned."""
+        """Observe the rows that came before anything was learned.
+
+        One that cannot be observed stays as it is: it is checked when it is learned.
+        """
         if not self._early or not is_fitted(self.rows.estimator):
             return
         for key in [key for key in self._waiting if key in self._early]:

@@ -30,7 +30,13 @@ ABOVE_ONE = Interval(Real, 1, None, closed="neither")
 
 
 def _has_bound(estimator):
-    """Whether a bound on the regret is proved; AttributeError says why not."""
+    """Whether a bound on the regret is proved; AttributeError says why not.
+
+    The algorithm must have a bound, and learn rows and targets as they are. A row that
+    is centred or scaled is changed by another mean or deviation than the row before, so
+    that no fixed model of raw rows is a fixed model of the rows learned. The fitted
+    model decides, or before there is one the parameters.
+    """
     is_fitted = estimator.__sklearn_is_fitted__()
     has_bound = (
         estimator._model.bounds_regret if is_fitted else estimator._bounds_regret
@@ -50,7 +56,10 @@ def _has_bound(estimator):
 
 
 def check_learned_in_order(estimator, model=None):
-    """Raise AttributeError if the model, or a given part, was merged or is late."""
+    """Raise AttributeError if the model was merged, or learned late labels.
+
+    `model` is that of the estimator, or part of it.
+    """
     if not estimator.__sklearn_is_fitted__():
         return
     model = model or estimator._model
@@ -142,7 +151,10 @@ class _Linear:
 
     @abstractmethod
     def _make_learner(self, lipschitz):
-        """Return the learner for the Lipschitz constant of the loss, or of outputs."""
+        """Return the learner of the estimator, for a loss of a Lipschitz constant.
+
+        It is that of the loss as the learner sees it, or one for each output.
+        """
 
     def _centers(self, X):
         """Whether features are centred; the first rows, `X`, decide with "auto"."""

@@ -320,7 +320,11 @@ class RowByRow(metaclass=ABCMeta):
         self.estimator._check_method(method)
 
     def _learn(self, x, y, sample_weight, method):
-        """Learn a row, perhaps :class:`Waiting`; return its prediction by `method`."""
+        """Learn from a row; return its prediction before if `method` is given.
+
+        A row may be :class:`Waiting`. Its prediction is that which it was served, and
+        not known of pipelines.
+        """
         locks = self._locks
         with locks.learning, locks.state:
             if locks.readers:
@@ -339,7 +343,10 @@ class RowByRow(metaclass=ABCMeta):
             return self._predict_locked(x, method)
 
     def _come(self, x, method):
-        """Observe a row; return its prediction by `method`, and a :class:`Waiting`."""
+        """Observe a row and predict it, unless `method` is None.
+
+        Return the prediction, and a :class:`Waiting` to learn when the label comes.
+        """
         locks = self._locks
         locks.is_wanted = True
         with locks.learning if self._observes else nullcontext(), locks.state:

@@ -171,7 +171,10 @@ def are_finite(values):
 
 
 def _as_canonical(X):
-    """Return rows without duplicate indices, perhaps a copy; refuse invalid ones."""
+    """Return rows without duplicate indices: `X` itself, or a copy if it has any.
+
+    Raise ValueError if indices of sparse rows are invalid.
+    """
     if sparse.issparse(X):
         X.check_format(full_check=True)
         if not X.has_canonical_format:

@@ -146,7 +146,10 @@ class LearnsLate:
     """
 
     def _come(self, X, methods):
-        """Return predictions of rows by each method, and them as :class:`Waiting`."""
+        """Predict rows that have come, by each of the methods.
+
+        Also returns :class:`Waiting`, to learn when the labels come.
+        """
         if not methods:
             return [], Waiting(X, (), Served.unknown(_num_samples(X)))
         predictions, served = self._serve(X, methods)

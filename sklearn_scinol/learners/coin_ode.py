@@ -100,7 +100,10 @@ class CODE(NamedTuple):
         s.theta[i] -= step * x
 
     def merged(self, s, shared, w, x, t):
-        """Merge states: the wealth is above its least as much as in the mean of all."""
+        """Merge states, so that the weights for a row `x` are `w`.
+
+        Their wealth is more than its least by as much as in the mean of all.
+        """
         H, w_norm = shared.H.sum(), np.hypot.reduce(w, axis=1)
         members = zip(shared.shares, s.theta, shared, strict=True)
         above = sum(

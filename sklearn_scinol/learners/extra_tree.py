@@ -84,7 +84,10 @@ class CodeLengthGain(NamedTuple):
     penalty: float
 
     def differ(self, recent, n, room):
-        """Make each class of a leaf a group of ones; return if there are several."""
+        """Number the classes of the rows of a leaf; return whether there are several.
+
+        A group is a class, and has a 1 for each row of it.
+        """
         n_classes = 0
         for i in range(n):
             label = recent.targets[room.slots[i], 0]
@@ -124,7 +127,10 @@ class VarianceGain(NamedTuple):
     penalty: float
 
     def differ(self, recent, n, room):
-        """Make each output a group of deviations from its mean; return if any."""
+        """Take deviations from the means of a leaf; return whether there are any.
+
+        A group is an output, and has the deviations of all rows.
+        """
         n_targets, differ = recent.targets.shape[1], False
         room.sizes[0] = n_targets
         for k in range(n_targets):
@@ -213,7 +219,10 @@ def one_tree(trees, k):
 
 
 def find_leaves(trees, x, leaves):
-    """Find the leaf in each tree, side by side; return False if links make no tree."""
+    """Find the leaf of a row in each tree; return False where links make no tree.
+
+    All trees go down together: each waits for memory at every node.
+    """
     for k in range(leaves.size):
         leaves[k] = trees.place[k, ROOT]
     n_open = leaves.size
@@ -239,12 +248,14 @@ def save_upwards(tree, k, node, log):
 
 
 def find_deviations(tree, y, c, p, room):
-    """Find the root of the mean squared error so far, then add the tree's error."""
+    """Find the root of the mean squared error so far, then add the tree's error.
+
+    The first error counts as 0: it depends on the zero of the target.
+    """
     weight = tree.errors[0]
     for k in range(room.deviation.size):
         mean_square = tree.errors[1 + k] / larger(weight, TINY)
         room.deviation[k] = np.sqrt(mean_square)
-        # The first error depends on the zero of the target.
         error = y[k] - p[k] if tree.place[ROWS] > 0 else 0.0
         tree.errors[1 + k] += c * error * error
     if tree.place[ROWS] > 0:

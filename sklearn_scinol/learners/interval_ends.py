@@ -94,7 +94,10 @@ def learn_end(s, group, i, error, end, c):
 
 @exact
 def learn_sizes(s, sizes, weights, out):
-    """Learn sizes of errors of some weight; fill `out` with means before each row."""
+    """Learn sizes of errors; fill `out` with their means before each row.
+
+    Rows of weight 0 are not learned.
+    """
     for r in range(out.shape[0]):
         for i in range(out.shape[1]):
             out[r, i] = s.means[i]
@@ -116,7 +119,10 @@ def learn_row(s, group, error, ends, weight, n_lower, factor):
 
 @exact
 def learn_rows(s, groups, errors, quantiles, weights, n_lower, out):
-    """Correct quantiles, (n, n_ends); fill `out` with ends before each is learned."""
+    """Correct quantiles, of shape (n, n_ends); fill `out` with ends before each row.
+
+    Rows of weight 0 are not learned.
+    """
     for r in range(out.shape[0]):
         least, most = s.limits[0], s.limits[1]
         for i in range(out.shape[1]):

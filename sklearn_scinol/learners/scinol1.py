@@ -122,5 +122,8 @@ def potential_factor(learner, s, i, x, t):
 
 @exact  # A small wealth times TINY would lose digits.
 def ratio_to_square(squared, x, t):
-    """Ratio of `squared` to ``x^2 t``; huge for x = 0, where `beta` stays as it is."""
+    """Ratio of `squared` to ``x^2 t``; for x = 0 huge, infinite, or 1 before the rows.
+
+    So `beta` stays as it is where x is 0.
+    """
     return squared / (x * x * t + TINY)

@@ -104,7 +104,10 @@ class ScInOL2(NamedTuple):
         return s.M[i]
 
     def regret_bound(self, s, shared, u, t, first):
-        """The smaller of :meth:`linear_regret` and :meth:`limit_of_regret`."""
+        """The smaller of :meth:`linear_regret` and Theorems 3.2 and G.2.
+
+        These limit it for any data.
+        """
         limit = self.limit_of_regret(s, u, first)
         return np.where(s.M > 0, np.fmin(self.linear_regret(s, u, t), limit), 0.0)
 

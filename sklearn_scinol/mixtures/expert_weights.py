@@ -38,7 +38,10 @@ class ExpertWeights(Part, ABC):
 
     @abstractmethod
     def _bound(self, n_switches, n_copies=1):
-        """Bound the regret against sequences, of experts with equal `n_copies` each."""
+        """Return the bound on the regret against sequences with `n_switches`.
+
+        With `n_copies`, of experts of which there are that many equal ones.
+        """
 
     @property
     def n_rounds_(self) -> int:

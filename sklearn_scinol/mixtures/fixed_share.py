@@ -194,7 +194,10 @@ class FixedShare(ExpertWeights):
         scale = fixed_share.lasting_scale(gap, shards.start.log_paths, scale)
 
         def mean(name):
-            """The geometric mean of weights, since losses add up."""
+            """The geometric mean of weights.
+
+            Losses add up, and so does what they are divided by.
+            """
             logs = shards.map(
                 lambda state: np.log(
                     np.maximum(getattr(state, name), fixed_share.MIN_WEIGHT)

@@ -415,7 +415,10 @@ class MixtureModel(Model):
         return calls
 
     def _run(self, run, calls):
-        """Return results of calls: a function, places of experts, other arguments."""
+        """Return the results of calls, in the order of the experts.
+
+        A call is a function, the places of its experts, and its other arguments.
+        """
         results = [None] * len(self.experts)
         for_experts = [
             (function, [self.experts[place] for place in places], *arguments)
@@ -442,7 +445,10 @@ class MixtureModel(Model):
                 pool.weight_scale = self.weight_scale
 
     def _clip(self, block, predictions, losses, limits, served, are_new):
-        """Clip in place to the range of targets before each row, or when it came."""
+        """Clip predictions to the range of the targets before each row, in place.
+
+        If rows were served, that is the range when they came.
+        """
         given, engine = block.weights.given, current_engine()
         self.target_range.learn(block.targets, given > 0.0, limits)
         for own, limit in zip(served or (), limits, strict=False):
@@ -583,7 +589,10 @@ class MixtureModel(Model):
 
     @property
     def level_weights(self):
-        """Weights of the levels at the next row: (n_hedges, 1 + n_pools), or none."""
+        """Weights of the levels at the next row: shape (n_hedges, 1 + n_pools).
+
+        Empty if there is one level.
+        """
         return np.array([level.weights for level in self.levels])
 
     def curve_point(self, n_rows):
@@ -653,7 +662,10 @@ class MixtureModel(Model):
 
     @classmethod
     def merged(cls, shards):
-        """Merge mixtures of the same experts that learned disjoint rows."""
+        """Merge mixtures of the same experts that learned disjoint rows.
+
+        Experts are merged one by one, and their weights, see :class:`ExpertWeights`.
+        """
         model, in_own_units = shards.start.fresh(), shards
         shards = model.merge_counts(shards)
         start = shards.start if shards.start.has_begun else None
@@ -739,7 +751,10 @@ class MixtureModel(Model):
 
 
 def _deviations(sums, predictions, weights, mean):
-    """Return the root of mean squared errors, from sums, plus the experts' spread."""
+    """Return standard deviations of targets: their noise, and the experts' spread.
+
+    `sums` are those of squared errors before each row, see :class:`MixtureModel`.
+    """
     weight = np.where(sums[:, :1] > 0.0, sums[:, :1], 1.0)
     squares = np.ascontiguousarray(_squared(predictions - mean).transpose(1, 2, 0))
     # A sum over the last axis is the same for any number of rows.

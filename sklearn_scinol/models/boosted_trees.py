@@ -65,6 +65,7 @@ class BoostedTreesModel(LocalModel):
 
     shares_rows = False
     _replaced = "start", "roots", "depths", "links", "thresholds", "values", "n_grown"
+    _by_output = ("values",)
 
     def __init__(self, loss, n_features, n_outputs, *, seed, features=None):
         features = features or FeatureTransform(n_features)
@@ -225,9 +226,6 @@ class BoostedTreesModel(LocalModel):
 
     def transform(self, X):
         return X.astype(np.float64, copy=False)
-
-    def arrays_of_outputs(self):
-        return [self.values]
 
     def add_classes(self, loss, is_new):
         self.loss, self.n_outputs = loss, is_new.size

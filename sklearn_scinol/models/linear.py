@@ -43,7 +43,10 @@ class LinearModel(TransformsRows, LinearState):
         return partial(chunk.count_of_one_prior, self.weight_scale)
 
     def _learn_many(self, engine, chunk, rows):
-        """Learn many dense rows; None, without a change, for few or huge values."""
+        """Learn many dense rows, whose values the engine checks as it learns.
+
+        Returns None, without a change, for few rows, or if there are large values.
+        """
         n = len(chunk.y[rows])
         are_many = n >= MANY_ROWS and n * self.n_features >= MANY_ENTRIES
         if not are_many or self.learner_sees_csr(chunk.X):
@@ -59,7 +62,10 @@ class LinearModel(TransformsRows, LinearState):
         return None
 
     def block(self, engine, chunk, rows, checks=True):
-        """Return a block that transforms have learned; not checked without `checks`."""
+        """Return a block of rows for the engine; the transforms learn from it.
+
+        Without `checks`, the engine has to check the values.
+        """
         y = chunk.targets(self.loss, self.n_outputs, rows)
         weights = chunk.weights(self.weight_scale, rows)
         largest = np.inf if checks else self.features.largest
@@ -207,7 +213,10 @@ class LinearModel(TransformsRows, LinearState):
 
     @classmethod
     def merged(cls, shards):
-        """Merge models of disjoint rows: average weights by rows, and add up sums."""
+        """Merge models of disjoint rows, which started from the same model.
+
+        Weights are averaged by numbers of rows; sums over rows are added up.
+        """
         if any(part.features.kind != shards.start.features.kind for part in shards):
             raise ValueError(
                 "Models with centred rows cannot be merged with models without: set "
@@ -306,7 +315,10 @@ class LinearModel(TransformsRows, LinearState):
         return checkpoint(self, chunk.X)
 
     def _learns_whole_rows(self, chunk):
-        """Whether one call of an engine changes all the state, which stays finite."""
+        """Whether interruptions leave a whole number of sparse rows, and finite state.
+
+        Then one call of an engine changes all of the state.
+        """
         if not (self.learns_sparse(chunk.X) and self.n_coordinates > 1):
             return False
         if not current_engine().LEARNS_AT_ONCE:

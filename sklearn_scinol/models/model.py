@@ -299,9 +299,8 @@ class Model(Part, metaclass=ABCMeta):
 
 
 def arrays_of_outputs(model):
-    """Return the large arrays that `add_classes` replaces: a part names its own."""
-    parts = [(part, getattr(part, "_by_output", ())) for part in parts_of(model)]
-    values = [getattr(part, name) for part, names in parts for name in names]
+    """Return the large arrays that `add_classes` replaces."""
+    values = [getattr(part, n) for part in parts_of(model) for n in part._by_output]
     return [*chain.from_iterable(v if type(v) is tuple else (v,) for v in values)]
 
 

@@ -97,7 +97,10 @@ class RecentRows(Part):
         return engine.learn_neighbors(self.state(), rows, targets, weights, query)
 
     def state(self):
-        """Return the state for engines; arrays mapped from disk as copies."""
+        """Return the state in the form that engines take.
+
+        Arrays that are mapped from disk are copied, for predictions.
+        """
         arrays = [
             getattr(self, name)
             for name in ("rows", "features", "targets", "weights", "n_rows")
@@ -155,7 +158,10 @@ class RecentRows(Part):
         return min(1 << (n_blocks - 1).bit_length(), n_all) if n_blocks else 0
 
     def add_classes(self, is_new):
-        """Renumber the classes; models that share the rows may all call this."""
+        """Renumber the classes, some of which are new.
+
+        Models that share the rows may all call this.
+        """
         if is_new.size > self.n_classes:
             # One of the first two classes, or both, may be a placeholder that no row
             # has: 0 fills its place.

@@ -61,7 +61,10 @@ class ServedRows:
         return self.values.copy()
 
     def exchange(self, engine, predictions):
-        """Return predictions charged for; those not finite stay, to be refused."""
+        """Return predictions that rows are charged for, of shape (n, n_columns).
+
+        Predictions that are not finite stay as they are, to be refused.
+        """
         charged = np.empty(predictions.shape)
         engine.run(_exchange, self.values, self.is_known, predictions, charged)
         return charged

@@ -168,7 +168,10 @@ class Rows:
         return weights.keeps_prior(scale.numbers)
 
     def set_weights(self, c):
-        """Set the sample weights, an array or one number; 0 for rows only predicted."""
+        """Set the sample weights, an array or that of a single row.
+
+        Rows of weight 0 are only predicted.
+        """
         if isinstance(c, float):
             total, self.is_learned = c, slice(None)
         else:
@@ -275,7 +278,10 @@ class Session:
                 yield from (model.shared, model.fields, *model.arrays)
 
     def _split_arrays(self, arrays):
-        """Split arrays into those to save as a whole, and of sparse rows by feature."""
+        """Split arrays into arrays to save as a whole and arrays to save by feature.
+
+        Sparse rows change few features. The rest of their arrays is of the intercept.
+        """
         if self.rows.capacity is None:
             return [*arrays], []
         n_features, whole, by_feature = self.rows.X.shape[1], [], []
@@ -334,7 +340,10 @@ class Session:
         return t < self._next_change
 
     def _find_next_change(self):
-        """Return the number of rows of the first model at the next change of any."""
+        """Return the number of rows of the first model where some model changes.
+
+        All models learn the same rows.
+        """
         n_left = min(
             min(model.next_change, model.next_growth) - model.t
             for model in self._models
@@ -342,7 +351,11 @@ class Session:
         return self._models[0].t + n_left
 
     def learn(self, estimator):
-        """Predict, learn, record the loss; if not all is finite, undo, return False."""
+        """Predict the rows, then learn them; the estimator records their loss.
+
+        Returns whether all is finite. If not, or after an error, the state is as
+        before.
+        """
         if self.rows.total_weight == 0.0:
             return self.make_calls()
         rollbacks = self._rollbacks()
@@ -408,7 +421,10 @@ class Session:
         return all(units.are_one for units in self._units)
 
     def make_calls(self):
-        """Make the calls, which learn rows of some weight; return if all is finite."""
+        """Make the calls; return whether all results are finite.
+
+        Rows without weight are only predicted: they change no state.
+        """
         for call in self._calls:
             call()
         if self.rows.total_weight > 0.0:

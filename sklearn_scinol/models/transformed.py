@@ -97,7 +97,10 @@ class TransformsRows:
         return (id(self.features),)
 
     def share_transforms(self, shared):
-        """Replace transforms by those of equal keys in `shared`, or add them there."""
+        """Replace transforms by the transforms of models with equal keys.
+
+        `shared` maps keys to transforms; new ones are added.
+        """
         key = "features", self.features.kind, bool(self.skips_zeros)
         self.features = shared.setdefault(key, self.features)
         if self.target is not None:

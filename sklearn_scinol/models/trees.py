@@ -117,7 +117,11 @@ class Forest(RecordsChanges):
         return self.links.shape[1]
 
     def learn(self, engine, nodes, rows, targets, weights, *of_kind):
-        """Predict rows, each before it is learned, as probabilities or targets."""
+        """Predict rows in order, each before it is learned.
+
+        `of_kind` is what trees of a kind need besides. Returns probabilities, or
+        targets.
+        """
         n, n_columns = len(targets), self.sums.shape[2]
         if not self.n_slots:
             if not weights.given.any():
@@ -147,7 +151,10 @@ class Forest(RecordsChanges):
         """Make room for rows that all trees see."""
 
     def _trees(self):
-        """Return the state for engines; arrays mapped from disk as copies."""
+        """Return the state in the form that engines take.
+
+        Arrays that are mapped from disk are copied, for predictions.
+        """
         values = []
         for name in self._tree._fields:
             value = getattr(self, name)
@@ -285,7 +292,11 @@ class Forest(RecordsChanges):
 
     @classmethod
     def merged(cls, shards, scales):
-        """Put the trees of forests together: of all in turn, if some are left out."""
+        """Put the trees of several forests together, or as many as are kept.
+
+        Those are from all forests in turn. Rows of a common start are in the trees of
+        each.
+        """
         merged = shards.start.fresh()
         members = zip(shards.members, shards.units, scales, strict=True)
         members = [member for member in members if member[0].n_slots]

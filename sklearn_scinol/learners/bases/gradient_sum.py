@@ -66,12 +66,18 @@ def subtract_from_norm(shared, k, along, length):
 
 
 def safe_norm(shared, k):
-    """Norm of theta, raised to what rounding may hide: not less than it may be."""
+    """Norm of theta, raised to what rounding may hide.
+
+    Only a norm that is too small could make weights too large.
+    """
     return larger(larger(shared.norm[k], shared.error[k]), MIN_NORM)
 
 
 def zero_until_learned(factor, shared, k):
-    """Replace a factor by 0 while theta is 0, for the sum of all factors."""
+    """Replace a factor by 0 as long as no gradient has come, and theta is 0.
+
+    That matters for the sum of all factors only.
+    """
     return chosen(larger(shared.norm[k], shared.error[k]) > 0.0, factor, 0.0)
 
 
