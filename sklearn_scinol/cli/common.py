@@ -254,11 +254,6 @@ def no_rows(stream):
 # Models.
 
 
-def load_model(path):
-    """Load a fitted model."""
-    return load_with_progress(path)[0]
-
-
 def load_with_progress(path):
     """Load a fitted model, and what `learn` has saved with it, if any."""
     from .. import persistence
@@ -276,11 +271,6 @@ def encoder_of(model):
     """Return the encoder before a model's last step, or None."""
     steps = model[:-1] if isinstance(model, Pipeline) else ()
     return next((step for step in steps if isinstance(step, TableEncoder)), None)
-
-
-def has_intervals(model):
-    """Whether a model predicts intervals."""
-    return hasattr(model, "predict_interval")
 
 
 def check_can_save(path):

@@ -59,7 +59,7 @@ def run(arguments):
     common.check_not_read(arguments.plot, [arguments.model])
     if arguments.plot_class is not None and arguments.plot is None:
         arguments.error("--plot-class needs --plot")
-    model = common.load_model(arguments.model)
+    model, _ = common.load_with_progress(arguments.model)
     for name, value in _facts(model):
         common.print_line(f"{name:12}{value}")
     model = getattr(model, "_explained", model)

@@ -314,7 +314,7 @@ def open_learning(arguments, roles=None):
     classes, progress = None, {"position": None}
     if arguments.resume:
         if roles is None:
-            model = common.load_model(arguments.resume)
+            model, _ = common.load_with_progress(arguments.resume)
         else:
             model, progress = saving.load_progress(arguments, roles)
         known = common.known_columns(model, arguments.target)
@@ -465,7 +465,8 @@ def _metrics(model):
     metrics = default_metrics(model)
     if is_regressor(model) and with_quantiles(model) is None:
         metrics = [*metrics, "r2"]
-        if common.has_intervals(model) and np.ndim(model[-1].confidence_level) == 0:
+        has_intervals = hasattr(model, "predict_interval")
+        if has_intervals and np.ndim(model[-1].confidence_level) == 0:
             metrics += ["coverage", "mean_width"]
     return metrics
 

@@ -105,7 +105,7 @@ class _Lines:
         self.names = [PREDICTION]
         if arguments.proba:
             self.names = model.classes_.tolist()
-        elif common.has_intervals(model):
+        elif hasattr(model, "predict_interval"):
             self.names += _names_of_ends(model)
         self.n_rows, self.sums = 0, {}
         numbers = [FILE] * (len(files) > 1) + [ROW] if arguments.row_number else []
@@ -156,7 +156,7 @@ class _Lines:
         """Iterate over the cells of each row."""
         if self.arguments.proba:
             return iter(self.model.predict_proba(X).tolist())
-        if common.has_intervals(self.model):
+        if hasattr(self.model, "predict_interval"):
             ends = self.model.predict_interval(X)
             ends = ends.reshape(len(ends), 2, -1).transpose(0, 2, 1)
             ends = ends.reshape(len(ends), -1)

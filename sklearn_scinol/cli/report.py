@@ -38,14 +38,8 @@ LINE_OF_COLUMN = "{:26}{:>14}{:>14}{:>14}{:>14}".format
 class Report:
     """Record of what a command has read, and how long that and its work took.
 
-    Parameters
-    ----------
-    work : str
-        What is done with rows: "learned" or "predicted".
-    n_before : int, default=0
-        Number of rows that were read before this command.
-    reasons : dict, default=()
-        Of bad ones among these, with the number of rows for each.
+    `work`, "learned" or "predicted", is what is done with rows. Of rows that were read
+    before this command, `n_before`, `reasons` counts the bad ones.
     """
 
     def __init__(self, work, n_before=0, reasons=()):
@@ -64,30 +58,19 @@ class Report:
                 if chunk is None:
                     return
                 self.n_rows += sum(span.n_rows for span in chunk.spans)
-                self._add_bad(chunk.bad)
+                for row in chunk.bad:
+                    reason = VALUE.sub("has a value", row.reason)
+                    if len(self.reasons) >= MAX_REASONS and reason not in self.reasons:
+                        reason = "has something else"
+                    self.reasons[reason] += 1
                 yield chunk
-
-    def _add_bad(self, bad_rows):
-        for row in bad_rows:
-            reason = VALUE.sub("has a value", row.reason)
-            if len(self.reasons) >= MAX_REASONS and reason not in self.reasons:
-                reason = "has something else"
-            self.reasons[reason] += 1
 
     def state(self):
         """Return `n_before` and `reasons` of a report that goes on."""
         return self.n_before + self.n_rows, dict(self.reasons)
 
     def finish(self, columns=None, result=None):
-        """Return the report as plain data.
-
-        Parameters
-        ----------
-        columns : dict of dict or None
-            Shares by the names of columns and of what is counted.
-        result : dict or None
-            What :meth:`RunningScores.finish` returns.
-        """
+        """Return the report as plain data, of shares by columns and running scores."""
         start, stopped_before = self._start
         working = learning_time() - start - self.seconds_of_reading
         seconds = {"read": self.seconds_of_reading, self.work: working}

@@ -57,22 +57,11 @@ def roles_of(arguments, arrivals):
 
 
 class Saver:
-    """Saves a model that learns, with its progress.
+    """Saves a model that learns, with its progress, unless `path` is None.
 
-    Parameters
-    ----------
-    path : str or None
-        Where to save; None to save nothing.
-    every : Interval or None
-        When to save while the model learns, between two chunks.
-    model : object
-    describe : callable
-        Returns the progress as plain data, with the item "position".
-
-    Attributes
-    ----------
-    position : tuple or None
-        Position of the file that was saved last.
+    `every` is the :class:`Interval` to save at between chunks, or None; `describe`
+    returns the progress as plain data, with the item "position". The attribute
+    `position` is that of the file that was saved last.
     """
 
     def __init__(self, path, every, model, describe):
@@ -220,14 +209,6 @@ def how_to_go_on(arguments, position, files):
     feed = ""
     if files[position.file] == STDIN:
         feed = f"feed it from row {position.row + 1:,} on, below the header if any, "
-    return (
-        f"{arguments.model} has the model up to {place}: {feed}to go on run "
-        f"`{command_to_go_on(arguments)}`."
-    )
-
-
-def command_to_go_on(arguments):
-    """Return the command that goes on with the model that was saved."""
     words = ["sklearn-scinol", "learn", *arguments.files]
     skipped = {option.dest for option in arguments.new_model_options}
     skipped |= {"files", "help", "resume", "from_start", "traceback"}
@@ -245,4 +226,8 @@ def command_to_go_on(arguments):
                 each = "=".join(each)
             if each is not True:
                 words.append(str(each))
-    return shlex.join([*words, "--resume", arguments.model])
+    command = shlex.join([*words, "--resume", arguments.model])
+    return (
+        f"{arguments.model} has the model up to {place}: {feed}to go on run "
+        f"`{command}`."
+    )

@@ -34,15 +34,8 @@ MAX_LABEL_LENGTH = 14
 class RunningTable(RunningScores):
     """Scores of a stream that is learned, printed at rows 1, 2, 4, 8, ... and the last.
 
-    Parameters
-    ----------
-    learner : ProgressiveEstimator
-    is_quiet : bool
-        Whether nothing is printed.
-    monitor : LossMonitor or None
-        What raises alarms, which are printed as well.
-    arrivals : Arrivals or None
-        When labels come, if not at once.
+    Alarms of the :class:`LossMonitor`, if any, are printed as well. `arrivals` tells
+    when labels come, if not at once.
     """
 
     def __init__(self, learner, is_quiet, monitor=None, arrivals=None):
