@@ -28,14 +28,7 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-z]+)\s*", re.IGNORECASE)
 class Arrivals:
     """Times at which rows come, and at which their labels do.
 
-    Parameters
-    ----------
-    delay : int, float, str, timedelta or None
-        Time between a row and its label; without `time`, a number of rows.
-    time : str, int or None
-        Column with the times of rows, which are dates or numbers.
-    label_time : str, int or None
-        Column with the times of labels, instead of a delay.
+    For the parameters see :func:`~sklearn_scinol.evaluation.progressive_validation`.
     """
 
     def __init__(self, delay, time=None, label_time=None):

@@ -50,11 +50,6 @@ SHARES = np.where(SHIFTS > 0, 2.0, 1.0) / 9.0
 MAX_P = 1.0 - 2.0**-53
 
 
-def remainder(z):
-    """Return what remains of 1 that is bet on each shift, for a normal score."""
-    return np.exp(SHIFTS * z - 0.5 * SHIFTS**2)
-
-
 class Bets:
     """Wealth of all bets, and where a change would most likely have begun.
 
@@ -76,7 +71,8 @@ class Bets:
         if n_equal > n:  # all means are equal
             return
         p = (n_greater + theta * n_equal) / (n + 1)
-        remains = remainder(-ndtri(min(p, MAX_P)))
+        z = -ndtri(min(p, MAX_P))
+        remains = np.exp(SHIFTS * z - 0.5 * SHIFTS**2)  # of 1 that is bet on each shift
         self.wealth = (self.wealth + BLOCK_ROWS * SHARES) * remains
         is_new = self.growth <= 1.0
         self.growth = np.maximum(self.growth, 1.0) * remains

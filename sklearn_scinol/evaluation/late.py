@@ -117,11 +117,7 @@ class _Store:
 class DelayedEstimator:
     """An estimator that predicts rows as they come, and learns them with their labels.
 
-    Parameters
-    ----------
-    learner : ProgressiveEstimator
-    arrivals : Arrivals
-        When rows come, and their labels.
+    It is a :class:`ProgressiveEstimator`; :class:`Arrivals` tell when both come.
     """
 
     def __init__(self, learner, arrivals):

@@ -421,13 +421,9 @@ class ProgressiveEstimator:
         self.infer_classes(y)
         predictions = None
         if self.predicts_by_row:
-            prediction = self.learn_by(
-                self.predictor.partial_fit_predict,
-                X,
-                y,
-                sample_weight,
-                method=self.methods[0] if len(self.methods) == 1 else self.methods,
-            )
+            method = self.methods[0] if len(self.methods) == 1 else self.methods
+            learn = self.predictor.partial_fit_predict
+            prediction = self.learn_by(learn, X, y, sample_weight, method=method)
             predictions = self.with_labels(prediction)
         else:
             if self.is_fitted:

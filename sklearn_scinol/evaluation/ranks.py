@@ -46,13 +46,10 @@ class Ranks:
             self.cells.insert(place, cell)
             self.counts.insert(place, 1)
         while len(self.cells) > MAX_CELLS:
-            self._drop_bit()
+            merged = {}
+            for cell, count in zip(self.cells, self.counts, strict=True):
+                merged[cell >> 1] = merged.get(cell >> 1, 0) + count
+            self.cells, self.counts = [*merged], [*merged.values()]
+            self.n_dropped += 1
             place = bisect_left(self.cells, key >> self.n_dropped)
         return sum(self.counts[place + 1 :]), self.counts[place]
-
-    def _drop_bit(self):
-        merged = {}
-        for cell, count in zip(self.cells, self.counts, strict=True):
-            merged[cell >> 1] = merged.get(cell >> 1, 0) + count
-        self.cells, self.counts = [*merged], [*merged.values()]
-        self.n_dropped += 1
