@@ -13,12 +13,11 @@ from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._docstrings import described_as, inherit_descriptions
+from .._docstrings import inherit_descriptions
 from .._hashing import combine
 from .._locks import locks_of
 from ..blocks import Events, LateEvents
@@ -222,20 +221,8 @@ class OnlineHistory(TableReader):
         self.missing_columns = missing_columns
         self.new_columns = new_columns
 
-    @described_as(TableReader.get_feature_names_out)
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
-        """Get names of the columns of transformed rows.
-
-        Returns
-        -------
-        names : ndarray of str of shape (n_features_out,)
-            Those of the table, and such as "card_count_1h", "card_amount_mean_4" and
-            "card_target_mean_8"; "all_count" for the whole stream.
-        """
-        check_is_fitted(self)
-        return np.array([*self._known_columns, *self._names()], object)
+    def _names_out(self):
+        return [*self._known_columns, *self._names()]
 
     @property
     def _n_features_out(self):
@@ -267,8 +254,10 @@ class OnlineHistory(TableReader):
         times, dates, time = np.full(n, np.nan), None, self._as_learned("time")
         if time is not None:
             column = read(_name(time), time_kind)
-            times = _as_seconds(column.values)
-            dates = column.values if time_kind == "date" else None
+            times = column.values
+            if time_kind == "date":
+                dates = times
+                times = np.where(np.isnat(dates), np.nan, dates.astype(np.int64) / 1e6)
         names = {name for key in self.keys_ for name in key}
         keys = {name: read(name, "category") for name in names if self._is_column(name)}
         values = np.empty((n, len(self.values_)))
@@ -710,13 +699,6 @@ def _seconds_of(when):
 def _name(column):
     """Return the name of a column, which may be given by its number."""
     return column if isinstance(column, str) else f"x{column}"
-
-
-def _as_seconds(times):
-    """Return dates as seconds, and numbers as they are."""
-    if times.dtype.kind != "M":
-        return times
-    return np.where(np.isnat(times), np.nan, times.astype(np.int64) / 1e6)
 
 
 @lru_cache(maxsize=16)

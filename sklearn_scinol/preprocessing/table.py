@@ -214,20 +214,7 @@ class TableEncoder(TableTransformer):
         self.new_columns = new_columns
         self.sparse_output = sparse_output
 
-    @described_as(TableTransformer.get_feature_names_out)
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
-        """Get names of the columns of transformed rows, as known by now.
-
-        Returns
-        -------
-        names : ndarray of str of shape (n_features_out,)
-            Such as "age", "age<=25", "age=30", "city=Oslo" and "age_missing"; for a
-            hashed column, the first two names that came to it, joined by " | ". Unused
-            columns have names that end in a number.
-        """
-        check_is_fitted(self)
+    def _names_out(self):
         if self._gives_dense_rows:
             return self._dense.names(self._encoding.groups)
         return self._encoding.names()

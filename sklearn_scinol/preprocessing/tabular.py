@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from .._docstrings import described_as
 from .._shards import columns_differ
@@ -101,7 +102,6 @@ class TableReader(StreamTransformer):
         rows.dense_view = Z.dense_view
         return rows
 
-    @abstractmethod
     def get_feature_names_out(
         self, input_features: object = None
     ) -> NDArray[np.object_]:
@@ -112,11 +112,26 @@ class TableReader(StreamTransformer):
         input_features : None
             Ignored.
 
+        Returns
+        -------
+        names : ndarray of str of shape (n_features_out,)
+            Such as "age", "age<=25", "age=30", "city=Oslo" and "age_missing"; for a
+            hashed column, the first two names that came to it, joined by " | ". Unused
+            columns have names that end in a number. Means of targets are such as
+            "city_mean", or with several means "city_mean_yes", and columns of history
+            such as "card_count_1h", or "all_count" for the whole stream.
+
         Raises
         ------
         NotFittedError
             If no row was learned yet.
         """
+        check_is_fitted(self)
+        return np.asarray(self._names_out(), dtype=object)
+
+    @abstractmethod
+    def _names_out(self):
+        """Return names of the columns of transformed rows."""
 
     def _targets(self, y, classes):
         if isinstance(classes, Targets):  # of a pipeline: with weights
@@ -369,12 +384,12 @@ class TableTransformer(TableReader):
         return encoder, None if encoder is None else encoder.read(x, learns)
 
     def _stack_row(self, x):
-        """Stack a dict of plain values; None if it needs a closer look."""
+        """Stack a dict of plain values, by groups; None if it needs a closer look."""
         names = getattr(self, "feature_names_in_", None)
         if not isinstance(x, dict) or names is None or not x.keys() <= {*names}:
             return None
         try:
-            return self._encoding.stack_row(x)
+            return [group.stack_row(x) for group in self._encoding.groups]
         except (TypeError, ValueError, OverflowError):
             return None
 

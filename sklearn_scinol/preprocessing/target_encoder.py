@@ -5,12 +5,10 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from .._docstrings import described_as, inherit_descriptions
+from .._docstrings import inherit_descriptions
 from ..transforms.bins import N_QUANTILES
 from .tabular import TableTransformer
 
@@ -93,21 +91,10 @@ class OnlineTargetEncoder(TableTransformer):
         self.missing_columns = missing_columns
         self.new_columns = new_columns
 
-    @described_as(TableTransformer.get_feature_names_out)
-    def get_feature_names_out(
-        self, input_features: object = None
-    ) -> NDArray[np.object_]:
-        """Get names of the columns of transformed rows.
-
-        Returns
-        -------
-        names : ndarray of str of shape (n_features_out,)
-            Such as "city_mean", or with several means "city_mean_yes".
-        """
-        check_is_fitted(self)
-        return self._dense.names(self._encoding.groups)[:-1]
-
     # How it is done.
+
+    def _names_out(self):
+        return self._dense.names(self._encoding.groups)[:-1]
 
     _lacking = {"kinds": None, "interactions": None, "sparse_output": False}
     _lacking |= {"n_named": 1, "n_quantiles": N_QUANTILES}

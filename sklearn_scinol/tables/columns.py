@@ -80,7 +80,7 @@ class Numbers(ColumnGroup):
         if is_missing.any():
             missing = (starts + self.missing_code).astype(np.int32)
             np.copyto(codes, missing, where=is_missing)
-        if self.vocabulary.has_open:
+        if self.vocabulary.slots.is_open.any():
             codes = np.hstack([codes, self._slots(engine, X, is_missing, learns)])
         return Encoded(codes, Z, (), lambda j: self._keys(j, X, codes), lambda: X)
 

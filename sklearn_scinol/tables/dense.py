@@ -171,14 +171,7 @@ def _as_numbers(values, name):
 
 
 class DenseView(Part):
-    """Dense rows of a table, with running means of the target.
-
-    A number or boolean is a column, a date four: the time in seconds, the hour with its
-    minutes, the weekday and the day of the year; a time has three: seconds, sine and
-    cosine. Where they are missing, the mean of those before stands. A category has the
-    means of the targets of earlier rows with that category, a date those of the same
-    day, a text the means over its words, what they say together, and ``ln(1 + n)`` for
-    n words. The last column has the number of missing values.
+    """Dense rows of a table, with running means of the target: see `TableEncoder`.
 
     Parameters
     ----------
@@ -213,22 +206,19 @@ class DenseView(Part):
         n_labels = n_targets + 1
         start = (0.0, 0.0) if labels is None else (1.0 / n_labels, 1.0)
         self.means = TargetMeans(n_places, n_targets, *start)
-        self._place_columns()
-        self.filled = np.zeros((2, self.n_columns))
-
-    def _place_columns(self):
-        """Place the columns: late ones last, but for the number of missing values."""
-        k = self.n_targets
         widths = {kind: len(group.dense_parts) for kind, group in GROUPS.items()}
         for kind, group in GROUPS.items():
-            widths[kind] += k * group.has_means + (k + 1) * group.has_words
+            widths[kind] += n_targets * group.has_means
+            widths[kind] += (n_targets + 1) * group.has_words
         widths[None] = max(widths.values())
+        # Late columns come last, but for the number of missing values.
         names = sorted(self.kinds, key=lambda name: self.kinds[name] is None)
         self.first, self.widths, end = {}, {}, 0
         for name in names:
             self.widths[name] = widths[self.kinds[name]]
             self.first[name], end = end, end + self.widths[name]
-        self.n_columns = end + k * len(self.interactions) + 1
+        self.n_columns = end + n_targets * len(interactions) + 1
+        self.filled = np.zeros((2, self.n_columns))
 
     @property
     def n_targets(self):

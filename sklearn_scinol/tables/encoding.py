@@ -34,16 +34,10 @@ class Encoding(Part):
     Values come first, then codes, and last the columns that keys are hashed to. A
     column is *late* if its first value is missing. What it becomes must not depend on
     when its kind is known: among values and codes late columns come last, and each has
-    as much room as any kind needs.
+    as much room as any kind needs. `kinds`, by names of columns, has None for them.
 
-    Parameters
-    ----------
-    kinds : dict
-        From names of columns to their kinds; None for late ones.
-    interactions : list of tuple of str
-        Columns whose values are hashed together.
-    n_hashed, n_named, n_samples, n_quantiles : int
-        See :class:`HashedColumns`, :class:`Vocabulary` and :class:`FeatureBins`.
+    For the other parameters see :class:`HashedColumns`, :class:`Vocabulary` and
+    :class:`FeatureBins`.
 
     Attributes
     ----------
@@ -135,20 +129,16 @@ class Encoding(Part):
             else:
                 group.copy_from(known)  # which may be used again
             self.groups.append(group)
-        self.value_columns = self._columns_of_values(n_values)
+        columns = [np.arange(n_values)]
+        for group in self.groups:
+            if group.is_late:
+                first = n_values + MAX_VALUES * self._numbers_of(group)[:, np.newaxis]
+                columns.append((first + np.arange(group.n_values_each)).ravel())
+        self.value_columns = np.concatenate(columns)
 
     def _numbers_of(self, group):
         """Return the places of a group's columns among the late ones."""
         return np.array([[*self.late].index(name) for name in group.names])
-
-    def _columns_of_values(self, n_early):
-        """Return the columns of the values of all groups, one after the other."""
-        columns = [np.arange(n_early)]
-        for group in self.groups:
-            if group.is_late:
-                first = n_early + MAX_VALUES * self._numbers_of(group)[:, np.newaxis]
-                columns.append((first + np.arange(group.n_values_each)).ravel())
-        return np.concatenate(columns)
 
     @property
     def n_columns(self):
@@ -157,10 +147,6 @@ class Encoding(Part):
     def stack(self, columns):
         """Stack columns, a dict by name, for each group."""
         return [group.stack([columns[n] for n in group.names]) for group in self.groups]
-
-    def stack_row(self, row):
-        """Stack a row that is a dict; errors if it has other than plain values."""
-        return [group.stack_row(row) for group in self.groups]
 
     def encode_groups(self, engine, stacked, learns):
         """Encode the stacked columns of each group.

@@ -105,15 +105,7 @@ def library_of(X):
 
 
 def open_frame(X):
-    """Open a frame, an array or a list of dicts as a :class:`Frame`.
-
-    Raises
-    ------
-    TypeError
-        If `X` is none of these, or names are not strings.
-    ValueError
-        If the array does not have two dimensions, or a name comes twice.
-    """
+    """Open a frame, an array or a list of dicts as a :class:`Frame`."""
     library = library_of(X)
     if is_dict_rows(X):
         return _from_dicts(X)

@@ -32,15 +32,10 @@ def mark_places(marks, places, keys, new):
 
 
 class HashedColumns(Part):
-    """Columns that keys are hashed to, with the first two keys of each.
+    """Columns that keys are hashed to, with the `first` two keys of each, or 0.
 
-    Attributes
-    ----------
-    first, second : ndarray of uint64 of shape (n_columns,)
-        Keys, or 0.
-    remembered : list of (ndarray of int32, Strings)
-        Columns that keys came to as the first or second one, and names of these keys,
-        in order.
+    `remembered` has, in pieces, columns that keys came to as the first or `second` one,
+    and names of these keys, in order.
     """
 
     _replaced = ("remembered",)

@@ -50,10 +50,7 @@ def infer_kind(column):
 def as_kind(column, kind, name):
     """Convert a column to float64 with NaN, bool, datetime64, timedelta64 or strings.
 
-    Raises
-    ------
-    ValueError
-        If a value cannot be of that kind, with the column's name and the value.
+    A ValueError names the column, and a value that cannot be of that kind.
     """
     if column.is_missing.all():
         column = frames.all_missing(len(column.is_missing))  # of any type

@@ -104,22 +104,23 @@ class RowEncoder:
     def encode(self, read, rollbacks=None):
         """Encode a row that was read, and learn it before if there are `rollbacks`.
 
-        What restores the state is appended to these before it changes.
-
-        Returns
-        -------
-        indices : ndarray of int32
-        values : ndarray of float64
+        What restores the state is appended to these before it changes. Return indices
+        and values of a sparse row.
         """
         of_parts, new, events = read
         learns = rollbacks is not None
         if learns:
             rollbacks += [checkpoint(group) for group in self._others]
-            before = [array.copy() for array in self._arrays]
-            n_rows = self._counts.n_rows
-            back = partial(_copy_back, self._arrays, before, self._counts, n_rows)
-            rollbacks.append(back)
-            self._counts.n_rows = n_rows + 1
+            before, counts = [array.copy() for array in self._arrays], self._counts
+            n_rows = counts.n_rows
+
+            def copy_back():
+                counts.n_rows = n_rows
+                for array, values in zip(self._arrays, before, strict=True):
+                    array[:] = values
+
+            rollbacks.append(copy_back)
+            counts.n_rows = n_rows + 1
         values, codes = [], []
         for part, of_part in zip(self._parts, of_parts, strict=True):
             part.encode(of_part, learns, values, codes)
@@ -181,25 +182,16 @@ class RowEncoder:
         def get_names(numbers):
             return Strings.encode(f"{new[k].name}={new[k].text}" for k in numbers)
 
-        rollbacks += [checkpoint(self._hashed), partial(_forget, new)]
+        def forget():
+            for part, j, text, _ in new:
+                part.column_of[j].pop(text, None)
+
+        rollbacks += [checkpoint(self._hashed), forget]
         unseen = self._hashed.remember(self._engine, places, keys, get_names)
         events += [(UNSEEN, new[k].part.counted[new[k].j], None) for k in unseen]
         for each, column in zip(new, columns, strict=True):
             each.part.keep(each.j, each.text, column)
         return columns
-
-
-def _copy_back(arrays, before, counts, n_rows):
-    """Give arrays and a number of rows the values that they had before."""
-    counts.n_rows = n_rows
-    for array, values in zip(arrays, before, strict=True):
-        array[:] = values
-
-
-def _forget(new):
-    """Forget the columns of texts that were new."""
-    for part, j, text, _ in new:
-        part.column_of[j].pop(text, None)
 
 
 class KnownSlots:
@@ -233,13 +225,7 @@ class KnownSlots:
 
 
 class NumbersOfRow:
-    """Encodes the numbers of a row.
-
-    Attributes
-    ----------
-    changed : tuple of ndarray
-        What learning a row changes.
-    """
+    """Encodes the numbers of a row; learning it changes the arrays in `changed`."""
 
     def __init__(self, group, engine, counts, counted):
         self._group, self._slots = group, KnownSlots(group.vocabulary)

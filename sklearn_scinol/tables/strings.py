@@ -4,14 +4,9 @@ import numpy as np
 
 
 class Strings:
-    """An array of strings.
+    """An array of strings: their bytes in UTF-8, one after the other, as uint8.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        The strings in UTF-8, one after the other.
-    offsets : ndarray of int64 of shape (n + 1,)
-        Where each begins, and where the last one ends.
+    The `offsets`, int64, are where each begins, and where the last one ends.
     """
 
     def __init__(self, data, offsets):

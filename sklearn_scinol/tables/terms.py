@@ -77,7 +77,7 @@ def table_terms(engine, encoding, coef):
     They are a list of :class:`TableTerm`, by the coefficients of the encoded columns.
     """
     terms, n_before = [], 0
-    remembered = _Remembered(engine, encoding.hashed, coef[encoding.n_named_columns :])
+    remembered = _Remembered(encoding.hashed, coef[encoding.n_named_columns :])
     for group in encoding.groups:
         places = encoding.value_columns[n_before : n_before + group.n_values]
         n_before += group.n_values
@@ -250,7 +250,7 @@ MAKERS = {
 class _Remembered:
     """Values that were hashed and whose names are known, and their coefficients."""
 
-    def __init__(self, engine, hashed, coef):
+    def __init__(self, hashed, coef):
         self.hashed, self.coef = hashed, coef
         self.names = [
             (column, name) for column, names in hashed.names().items() for name in names

@@ -10,18 +10,8 @@ from ..blocks import Slots
 class Vocabulary(Part):
     """Slots for the distinct keys of each column, in the order in which they come.
 
-    Parameters
-    ----------
-    n_columns, n_slots : int
-    fewest_seen : int
-        A column's slots are retired if there were fewer keys when they are full: its
-        values hardly ever come again.
-
-    Attributes
-    ----------
-    slots : Slots
-    names : list of list of str
-        Of the keys of each column.
+    A column's slots are retired if there were fewer keys than `fewest_seen` when they
+    are full: its values hardly ever come again. `names` are of the keys of each column.
     """
 
     _replaced = ("names",)
@@ -40,11 +30,6 @@ class Vocabulary(Part):
     @property
     def n_slots(self):
         return self.slots.keys.shape[1]
-
-    @property
-    def has_open(self):
-        """Whether slots are of use in some column."""
-        return bool(self.slots.is_open.any())
 
     def find(self, engine, keys, is_given, name_of, learns):
         """Return the slots of the keys of rows, or -1, of shape (n, n_columns).
