@@ -64,10 +64,6 @@ def _can_partial_fit(pipeline):
     raise AttributeError(f"The last step, {final!r}, has no partial_fit.")
 
 
-def _can_observe(pipeline):
-    return any(can_learn(step, "observe") for _, step in pipeline.steps)
-
-
 def _has_table_terms(pipeline):
     steps = [step for _, step in pipeline.steps]
     missing = f"This {type(pipeline).__name__!r} has no attribute 'plot_terms', since "
@@ -295,7 +291,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
             learn, given = final.partial_fit_predict, {"method": method, **given}
             return learn_as_last_step(final, rollbacks, learn, X, y, **given)
 
-    @available_if(_can_observe)
+    @available_if(lambda self: any(can_learn(s, "observe") for _, s in self.steps))
     @learns
     @described_as(partial_fit)
     def observe(self, X: Any) -> Self:

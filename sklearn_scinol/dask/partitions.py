@@ -79,22 +79,11 @@ def partitions(
 
 
 class Chunks(NamedTuple):
-    """Partitions as parts of one graph.
+    """Partitions as parts of one graph."""
 
-    Attributes
-    ----------
-    parts : list
-        For each partition a list of the keys of X, y and sample_weight, as far as there
-        are any; or the key of a tuple of these.
-    graph : dict
-        Tasks that make the partitions.
-    lengths : list of int or None
-        Numbers of rows; None if some are not known.
-    """
-
-    parts: list[Any]
-    graph: dict[Any, Any]
-    lengths: list[int] | None
+    parts: list[Any]  # for each the keys of X, y, sample_weight; or the key of a tuple
+    graph: dict[Any, Any]  # tasks that make the partitions
+    lengths: list[int] | None  # numbers of rows, if all are known
 
     @classmethod
     def from_collections(cls, X, y=None, sample_weight=None):
@@ -125,12 +114,13 @@ class Chunks(NamedTuple):
         keys = [part if isinstance(part, list) else [part] for part in self.parts]
         graphs = [cull(self.graph, each) for each in keys]
         n_users = Counter(chain.from_iterable(graph for graph, _ in graphs))
+        future = getattr(sys.modules.get("distributed"), "Future", ())
         recipes = []
         for part, own, (graph, needs) in zip(self.parts, keys, graphs, strict=True):
             tasks = {
                 key: task
                 for key, task in graph.items()
-                if n_users[key] == 1 and not _is_future(task)
+                if n_users[key] == 1 and not isinstance(task, future)
             }
             needed = {*own}.union(*(needs[key] for key in tasks))
             others = [*(needed - tasks.keys())]
@@ -191,11 +181,6 @@ def _graph(collections):
         # Leaves out partitions that are already in the memory of a cluster.
         graph.update(arrays[0].__dask_optimize__(together, keys))
     return graph
-
-
-def _is_future(task):
-    distributed = sys.modules.get("distributed")
-    return distributed is not None and isinstance(task, distributed.Future)
 
 
 def check_collections(given):

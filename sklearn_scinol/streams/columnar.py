@@ -51,23 +51,20 @@ class ColumnarFormat(Tables):
                 self.check_names(file, schema.names)
             wanted = {*self.found, *self.named, *self.typed}  # others are left out
             for field in filter(lambda each: each.name in wanted, schema):
-                known = kinds.setdefault(field.name, field.type)
-                if known != field.type:
-                    kinds[field.name] = self._common_type(file, field, known)
+                name, kind = field.name, field.type
+                known = kinds.setdefault(name, kind)
+                common = kind if known == kind else common_type(known, kind)
+                is_read = self.chosen is None or name in self.chosen
+                if common is None and is_read and name not in self.column_types:
+                    remedy = remedy_for(name, known, kind) or "columns= without it"
+                    raise ReadError(
+                        f"{file} has {with_article(str(kind))} in column {name!r}, but "
+                        f"{with_article(str(known))} is in the files before: pass "
+                        f"{remedy}.",
+                        file,
+                    )
+                kinds[name] = common or known
         return kinds
-
-    def _common_type(self, file, field, known):
-        name, kind = field.name, field.type
-        common = common_type(known, kind)
-        is_read = self.chosen is None or name in self.chosen
-        if common is None and is_read and name not in self.column_types:
-            remedy = remedy_for(name, known, kind) or "columns= without it"
-            raise ReadError(
-                f"{file} has {with_article(str(kind))} in column {name!r}, but "
-                f"{with_article(str(known))} is in the files before: pass {remedy}.",
-                file,
-            )
-        return common or known
 
     def read(self, file, n_threads, only_first_bad, byte=0, skip=0):
         """Yield a :class:`Part` for each batch of a file, after some rows."""

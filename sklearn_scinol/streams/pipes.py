@@ -16,19 +16,8 @@ PIECE_BYTES, N_AHEAD = 2**16, 16
 class Pipe:
     """Path of a pipe, which can be opened several times, each time from its beginning.
 
-    Parameters
-    ----------
-    path : str
-        Its name among files.
-    name : str
-        Its name in messages.
-    file : io.RawIOBase
-        The pipe itself, which is not closed.
-
-    Attributes
-    ----------
-    is_last : bool
-        Whether it is opened only once more: bytes that were read are forgotten.
+    It has a `path` among files, and a `name` in messages. The `file` is not closed. If
+    `is_last`, it is opened only once more: bytes that were read are forgotten.
     """
 
     #: Folders that it is in.

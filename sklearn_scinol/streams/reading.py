@@ -287,7 +287,12 @@ class TableStream:
 
         made = rechunk(parts, self._chunk_rows, self.files, reader.join)
         for chunk in made_ahead(made, self._read_ahead):
-            self._report(chunk.bad)
+            self.n_bad_rows += len(chunk.bad)
+            self.bad_rows += chunk.bad[: MAX_BAD_ROWS - len(self.bad_rows)]
+            if chunk.bad and self._on_bad_row == "warn":
+                n_more = len(chunk.bad) - 1
+                more = f", and {n_more} more after it" if n_more else ""
+                warnings.warn(f"{chunk.bad[0]} It is left out{more}.", stacklevel=3)
             yield chunk
 
     def _parts(self, start):
@@ -311,15 +316,6 @@ class TableStream:
                     raise ReadError(_with_remedy(str(bad), fault.remedy), file, number)
                 row += part.n_rows
             start = BEGINNING
-
-    def _report(self, bad):
-        if not bad:
-            return
-        self.n_bad_rows += len(bad)
-        self.bad_rows += bad[: MAX_BAD_ROWS - len(self.bad_rows)]
-        if self._on_bad_row == "warn":
-            more = f", and {len(bad) - 1} more after it" if len(bad) > 1 else ""
-            warnings.warn(f"{bad[0]} It is left out{more}.", stacklevel=4)
 
 
 def _with_remedy(message, remedy):
