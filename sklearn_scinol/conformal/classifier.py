@@ -205,11 +205,8 @@ class OnlineConformalClassifier(ClassifierMixin, ConformalEstimator):
 
         Classes that were not known when a row was served have infinite scores.
         """
-        n_own, classes, mine = (
-            self._outputs[0].n_served,
-            self.classes_,
-            self._served_key,
-        )
+        n_own = self._outputs[0].n_served
+        classes, mine = self.classes_, self._served_key
         own = ServedRows.unknown(n, n_own + classes.size)
         for i, key in enumerate(() if served is None else served.keys):
             if not key._replace(classes=mine.classes).fits(mine):

@@ -38,7 +38,7 @@ from ..estimators.waiting import LearnsLate
 from ..models.weights import check_not_all_zero
 from ..tables.frames import as_utc, is_dict_rows, is_missing_value, library_of
 from .levels import Levels
-from .row_by_row import AT_ONCE, ConformalRows, Learning, predicts_by_row
+from .row_by_row import AT_ONCE, ConformalRows, Learning
 
 # Number of first rows that an estimator from elsewhere predicts, then learns, at once.
 CHUNK_ROWS = 100
@@ -190,7 +190,7 @@ class ConformalEstimator(
     def _learn_first(self, X, y, sample_weight, **given):
         """Forget all rows, and learn; yield what :meth:`_to_output` needs, by parts."""
         self._start()
-        if predicts_by_row(self.estimator_):
+        if self._predicts_each_row:
             starts = [0]
         else:
             weights = [] if np.ndim(sample_weight) == 0 else [sample_weight]
@@ -273,7 +273,7 @@ class ConformalEstimator(
     @property
     def _predicts_each_row(self):
         """Whether it predicts each row after learning all rows before it."""
-        return predicts_by_row(self.estimator_)
+        return hasattr(self.estimator_, "partial_fit_predict")
 
     @property
     def _served_key(self):
@@ -342,7 +342,7 @@ class ConformalEstimator(
         if not adds_rollbacks(estimator):
             rollbacks.append(checkpoint_step(estimator))
         learn = partial(learn_as_last_step, estimator, rollbacks)
-        if predicts_by_row(estimator):
+        if self._predicts_each_row:
             return learn(estimator.partial_fit_predict, X, y, method=method, **given)
         predict = partial(getattr(estimator, method), X)
         predictions = predict() if self._has_learned else None
@@ -355,7 +355,7 @@ class ConformalEstimator(
             return weights
         self._has_learned = True
         n_unpredicted = len(weights)
-        if predicts_by_row(self.estimator_):
+        if self._predicts_each_row:
             n_unpredicted = np.argmax(weights > 0.0) + 1
         return np.where(np.arange(len(weights)) < n_unpredicted, 0.0, weights)
 

@@ -25,18 +25,10 @@ class Levels(Part):
     """Corrections that hold one or several levels of coverage, for one output.
 
     Group 0 is of all rows, and the only one if there are no groups. Others correct its
-    ends.
+    ends. Thirds of `n_thirds` values, and combinations of these, may be the groups.
 
-    Parameters
-    ----------
-    level : ndarray of shape (n_ends,)
-        Probabilities of targets below the ends, ascending.
-    n_levels : int
-        Number of levels of coverage.
-    rates, mean, limit : list of float, float, float
-        Rates of the running means, and where means and the range of errors start.
-    n_thirds : int
-        Number of values whose thirds, and combinations of these, are the groups.
+    Ends ascend by `level`, the probabilities of targets below them. The running means
+    have `rates`; they start at `mean`, and the range of errors at ±`limit`.
 
     Attributes
     ----------

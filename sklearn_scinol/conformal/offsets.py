@@ -24,17 +24,12 @@ MAX_ERROR = 1e50
 class Offsets(Levels):
     """Offsets of interval ends for one output.
 
-    The unit of errors is a running mean of their absolute values. Quantiles of the
+    The unit of errors is a running mean of their absolute values. `quantiles` of the
     errors in units are predicted by an additive model, from features that tell how
     difficult a row is. :mod:`~sklearn_scinol.learners.interval_ends` corrects them.
 
     Ends are lower ones, then upper ones, by ascending level; sizes in `sums` are widths
     of intervals. The two thirds, if any, are of widths and of predictions.
-
-    Attributes
-    ----------
-    quantiles : ScInOLRegressor
-        Predicts the quantiles of errors in units.
     """
 
     _step = STEP
@@ -72,7 +67,8 @@ class Offsets(Levels):
         deviations : ndarray of shape (n, 1) or (n, 0)
             Standard deviations of the targets, if the estimator has them.
         learn : callable
-            Learns features, errors in units and weights; returns the quantiles before.
+            Learns features, errors in units and their `sample_weight`; returns the
+            quantiles before.
         served : ServedRows, default=None
             What late rows were served: the second value of :meth:`predict`.
         """
@@ -93,7 +89,7 @@ class Offsets(Levels):
         weights, inverse = np.where(unit > 0.0, weights, 0.0), _inverse(unit)
         with np.errstate(over="ignore"):
             errors = np.clip(errors * inverse, -MAX_ERROR, MAX_ERROR)
-        quantiles = np.ascontiguousarray(learn(F, errors, weights))
+        quantiles = np.ascontiguousarray(learn(F, errors, sample_weight=weights))
         values = self._values(quantiles, features)
         groups = self._learn_groups(engine, groups, values, weights, of_groups)
         ends = self._correct(engine, groups, errors, quantiles, weights, of_ends)

@@ -196,9 +196,11 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         for k, offsets in enumerate(self._outputs):
             rollbacks.append(checkpoint(offsets))
             offsets.make_groups(self._n_groups)
-            learn = partial(_learn_quantiles, offsets.quantiles, rollbacks)
+            model, learn = offsets.quantiles, learn_as_last_step
             if how.prepared is not None:
-                learn = partial(how.prepared.learn_quantiles, k, rollbacks)
+                learn = partial(how.prepared.learn_quantiles, model, rollbacks)
+            else:
+                learn = partial(learn, model, rollbacks, model.partial_fit_predict)
             of_output = self._of_output(features, k), deviations[:, k : k + 1]
             of_rows = groups, errors[:, k], weights, *of_output
             learned.append(offsets.learn(engine, *of_rows, learn, of_outputs[k]))
@@ -415,13 +417,6 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         yield "columns have names or places", is_known
         fresh = StandardTransform(len(self._outputs) + len(columns))
         yield from same_structure(self._standard, fresh, "the features")
-
-
-def _learn_quantiles(model, rollbacks, features, errors, weights):
-    """Learn quantiles of errors; return the quantiles before each row."""
-    learn = model.partial_fit_predict
-    rows = features, errors
-    return learn_as_last_step(model, rollbacks, learn, *rows, sample_weight=weights)
 
 
 def _filled(features):

@@ -6,18 +6,9 @@ import numpy as np
 
 from .._rollback import learn_as_last_step, rollback_on_error
 from .._validation import without_names
-from ..estimators.row_by_row import (
-    RowByRow,
-    chunk_of,
-    first_of,
-)
+from ..estimators.row_by_row import RowByRow, chunk_of, first_of
 from ..estimators.served import Served
 from ..estimators.waiting import Waiting
-
-
-def predicts_by_row(estimator):
-    """Whether an estimator predicts each row after learning all rows before it."""
-    return hasattr(estimator, "partial_fit_predict")
 
 
 class Learning(NamedTuple):
@@ -42,8 +33,9 @@ class ConformalRows(RowByRow):
         model = self.estimator
         x, y = self._read(x), np.asarray([y])
         c = None if sample_weight is None else np.reshape(sample_weight, 1)
-        if not (model.__sklearn_is_fitted__() and predicts_by_row(model.estimator_)):
-            is_told = model.__sklearn_is_fitted__() or self._classes is None
+        is_fitted = model.__sklearn_is_fitted__()
+        if not (is_fitted and model._predicts_each_row):
+            is_told = is_fitted or self._classes is None
             given = {} if is_told else {"classes": self._classes}
             given["served"] = served
             return first_of(model._partial_fit(chunk_of(x), y, c, method, **given))
@@ -72,7 +64,7 @@ class ConformalRows(RowByRow):
             found = self._rows[id(estimator)] = estimator.row_by_row()
         return found
 
-    # As `_learn_estimator` and `_learn_quantiles` do with chunks.
+    # As `ConformalEstimator._learn_estimator` and the regressor do with chunks.
 
     def _learn_estimator(self, X, y, sample_weight, rollbacks, served=None):
         """Learn the row by the estimator; return its prediction."""
@@ -84,9 +76,8 @@ class ConformalRows(RowByRow):
         row = x, y[0], c, self.estimator._estimator_method
         return np.asarray([learn_as_last_step(estimator, rollbacks, learn, *row)])
 
-    def learn_quantiles(self, k, rollbacks, features, errors, weights):
-        """Learn the quantiles of an error; return the quantiles before."""
-        model = self.estimator._outputs[k].quantiles
-        row = features[0], errors[0], weights[0], "predict"
+    def learn_quantiles(self, model, rollbacks, features, errors, sample_weight):
+        """Learn the quantiles of an error by a model; return the quantiles before."""
+        row = features[0], errors[0], sample_weight[0], "predict"
         learn = self._rows_of(model)._learn
         return learn_as_last_step(model, rollbacks, learn, *row)[np.newaxis]
