@@ -620,7 +620,15 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
 
     def _check_transformers(self):
         """Refuse a step that neither learns nor transforms as it is."""
+        last = self._final_estimator
         for _, name, step in self._iter():
+            for _, inner in () if step is last else getattr(step, "steps", ()):
+                if learns_labels(inner, last):
+                    raise ValueError(
+                        f"The step {name!r} is a pipeline, and its "
+                        f"{type(inner).__name__} would get no targets: let its steps "
+                        "be steps of this pipeline."
+                    )
             if can_learn(step):
                 continue
             try:

@@ -25,9 +25,13 @@ from support.comparisons import assert_identical
 from support.estimator_checks import with_checks
 from support.steps import assert_same_steps
 
-from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
 from sklearn_scinol.pipeline import OnlinePipeline, make_online_pipeline
-from sklearn_scinol.preprocessing import OnlineBinner, TableEncoder
+from sklearn_scinol.preprocessing import (
+    OnlineBinner,
+    OnlineTargetEncoder,
+    TableEncoder,
+)
 
 N_ROWS = 240
 SGD = SGDClassifier(loss="log_loss", random_state=0)
@@ -176,6 +180,16 @@ def test_nested_pipelines(engine):
         )
     for one, other in zip(steps, flat, strict=True):
         assert_identical(vars(one), vars(other))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("encoder", [OnlineTargetEncoder, TableEncoder])
+def test_nested_steps_that_need_targets(encoder, method):
+    X, y = data()
+    nested = make_online_pipeline(StandardScaler(), encoder())
+    model = make_online_pipeline(nested, HedgeClassifier())
+    with pytest.raises(ValueError, match=f"{encoder.__name__} would get no targets"):
+        getattr(model, method)(X, y, classes=[0, 1])
 
 
 UNFITTED = {
