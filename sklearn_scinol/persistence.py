@@ -93,7 +93,7 @@ def _parts(base=Part):
 # Classes of parts that are bases, without abstract methods.
 BASES = (
     *("ColumnGroup", "Forest", "Levels", "LinearClassifier", "LinearRegressor"),
-    *("RecordsChanges", "TableTransformer"),
+    *("OnlineClassifier", "OnlineRegressor", "RecordsChanges", "TableTransformer"),
 )
 
 _ESTIMATORS = _classes(sklearn_scinol, baselines, pipeline, preprocessing)

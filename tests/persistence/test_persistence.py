@@ -43,6 +43,10 @@ from sklearn_scinol import (
     OnlineConformalClassifier,
     ScInOLClassifier,
 )
+from sklearn_scinol.estimators.boosted_trees import (
+    BoostedTreesClassifier,
+    BoostedTreesRegressor,
+)
 from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.evaluation.scores import LabelScore, MeanScore, R2Score, Rows
 from sklearn_scinol.experts import AdaHedge, FixedShare
@@ -195,6 +199,8 @@ def test_trusted_types_are_those_of_models():
     sets = OnlineConformalClassifier(ScInOLClassifier())
     models.append(sets.fit([[0.0], [1.0]], [0, 1]))
     models.append(RandomFourierFeatures().fit([[1.0]]))
+    boosted = [BoostedTreesClassifier(), BoostedTreesRegressor()]
+    models += [model.fit([[0.0], [1.0]], [0, 1]) for model in boosted]
     models.append(models[0]._serve([[0.0] * models[0].n_features_in_])[1])
     empty = Rows(y=np.empty(0), predictions={}, sample_weight=None, classes=None)
     models += [LabelScore(None), MeanScore(None), R2Score(None), empty, LossMonitor()]
