@@ -123,7 +123,7 @@ class AdaHedge(ExpertWeights):
 
     @property
     def regret_bound_(self) -> float:
-        """What the theorem bounds the regret by, in units of the losses."""
+        """Bound on the regret by the theorem, in units of the losses."""
         return self.regret_bound()
 
     def _bound(self, n_switches, n_copies=1):

@@ -289,5 +289,8 @@ def predict(experts, X):
 
 
 def _in_double(X):
-    """Convert rows to float64: scikit-learn's linear models keep to the first type."""
+    """Convert rows to the precision that all experts take, chunk after chunk.
+
+    scikit-learn's linear models keep to that of their first rows, and fail with others.
+    """
     return X.astype(np.float64, copy=False)

@@ -96,7 +96,7 @@ class MixingScale:
         return np.ascontiguousarray(answer)
 
     def targets(self, y):
-        """Convert indices of classes, or one-vs-rest targets, for the own loss."""
+        """Convert indices of classes, or one-vs-rest targets, to those of the loss."""
         codes = y if y.ndim == 1 else y.argmax(axis=1)
         return as_targets(codes, self.loss, self.n_outputs)
 

@@ -87,7 +87,10 @@ class SecondLevel(Part):
 
     @property
     def coefficients(self):
-        """Weights in pools: of first level, experts, in regression the mean target."""
+        """Weights in the pools: of first level, experts, and the mean of the targets.
+
+        Of shape (n_pools, 1 + n_experts), in regression (n_pools, 2 + n_experts).
+        """
         weights = np.stack([pool.weights for pool in self.pools])
         if self.errors is None:
             return weights
@@ -251,7 +254,10 @@ class SecondLevel(Part):
 
 
 def fill_differences(predictions, mean, first, deviation, F):
-    """Fill differences of experts, and of targets' mean, in units of errors."""
+    """Fill differences from the first level's predictions, in units of its errors.
+
+    The last are those of the mean of the targets.
+    """
     known = deviation > 0.0
     inverse = np.where(known, 1.0 / np.where(known, deviation, 1.0), 0.0)
     for values, columns in (predictions, F[:, :-1]), (mean[np.newaxis], F[:, -1:]):

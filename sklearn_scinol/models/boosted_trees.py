@@ -173,8 +173,10 @@ class BoostedTreesModel(LocalModel):
 
         Trees take what is small by itself for nothing.
         """
+        if self.n_classes:
+            return 1.0
         unit = np.abs(steps).mean(axis=0)
-        return np.ones(1) if self.n_classes else np.where(unit > 0.0, unit, 1.0)
+        return np.where(unit > 0.0, unit, 1.0)
 
     def _add(self, trees, values, grid):
         """Add trees of scikit-learn, whose nodes have values."""

@@ -85,7 +85,10 @@ class Chunk:
 
     @cached_property
     def largest(self):
-        """Upper bound of absolute values, targets included; not finite if unknown."""
+        """Upper bound of the absolute values of rows and their targets.
+
+        It is NaN or infinite if some are not finite, or if to tell takes a copy.
+        """
         X = values = self.X
         if sparse.issparse(X):
             values = X.data
@@ -218,7 +221,10 @@ class Model(Part, metaclass=ABCMeta):
         return f"{type(self).__name__} {self.n_served} {self.loss!r}"
 
     def serve(self, chunk):
-        """Fill in :class:`ServedRows` of rows of weight 0; return their predictions."""
+        """Predict rows of weight 0 exactly as they would be before they are learned.
+
+        The :class:`ServedRows` of the chunk get their predictions.
+        """
         return np.concatenate([each.predictions for each in self.learn(chunk)])
 
     def mean_loss(self, chunk):
@@ -270,7 +276,10 @@ class Model(Part, metaclass=ABCMeta):
         """Whether the state is finite, after finite predictions for a chunk."""
 
     def checkpoint_row_boundary(self, chunk):
-        """Return a function that leaves a whole number of rows learned, here none."""
+        """Return a function that leaves a whole number of rows of a chunk learned.
+
+        By default that is none of them.
+        """
         return checkpoint(self, chunk.X)
 
     def invariants(self):
