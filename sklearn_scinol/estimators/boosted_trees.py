@@ -7,13 +7,10 @@ from typing import Any
 from sklearn.utils import check_random_state
 
 from .._typing import RandomState
-from ..models.boosted_trees import BoostedTreesModel
+from ..models.boosted_trees import MAX_SEED, BoostedTreesModel
 from .classifier import OnlineClassifier
 from .one_pass import OnePassMixin
 from .regressor import OnlineRegressor
-
-#: Seeds are less than this.
-MAX_SEED = 2**31 - 1
 
 
 class _BoostedTrees(OnePassMixin):

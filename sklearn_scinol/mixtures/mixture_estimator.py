@@ -78,8 +78,9 @@ class MixtureEstimator(Additive, _BaseComposition):
         "boosted_trees", "additive" and "last_label"; "pools" leaves out the pools of
         experts, of which `estimators` may be any.
     n_jobs : int, default=None
-        Number of experts that learn or predict at once; -1 uses all processors, None
-        means 1 unless in a :func:`joblib.parallel_config` context. Changes no number.
+        Number of experts that learn or predict at once, and of boosted trees that grow;
+        -1 uses all processors, None means 1 unless in a :func:`joblib.parallel_config`
+        context. Changes no number.
 
     Attributes
     ----------

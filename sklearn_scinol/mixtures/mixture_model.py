@@ -13,6 +13,7 @@ from sklearn.base import clone
 
 from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
+from .._parallel import workers
 from .._shards import merge
 from ..blocks import Block
 from ..config import current_engine
@@ -34,7 +35,6 @@ from .expert import (
 )
 from .fixed_share import FixedShare, learn_rounds
 from .mixing_scale import MixingScale
-from .parallel import workers
 from .second_level import SecondLevel, of_levels
 from .session import MixtureSession
 from .target_range import TargetRange
@@ -159,10 +159,11 @@ class MixtureModel(Model):
             if expert.model is not None:
                 expert.model.look_ahead(expert.view_of(chunk))
 
-    def look_back(self, chunk, order=None):
-        for expert in self.experts:
-            if expert.model is not None:
-                expert.model.look_back(expert.view_of(chunk), order)
+    def look_back(self, chunk, order=None, run=None):
+        with workers(self.n_jobs) as run:
+            for expert in self.experts:
+                if expert.model is not None:
+                    expert.model.look_back(expert.view_of(chunk), order, run)
 
     def _begin(self, chunk):
         """Create the models of all experts; return labels as experts take them."""

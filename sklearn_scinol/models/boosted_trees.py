@@ -5,6 +5,7 @@ from scipy.special import expit, softmax
 from sklearn.tree import ExtraTreeRegressor
 
 from .._invariants import floats, is_count
+from .._parallel import run_in_turn
 from ..config import current_engine
 from ..learners.boosted_trees import add_trees
 from ..transforms.features import FeatureTransform
@@ -19,6 +20,9 @@ MAX_STAGES = 100
 
 # Factor of what a stage predicts.
 SHRINKAGE = 0.3
+
+# Seeds are less than this.
+MAX_SEED = 2**31 - 1
 
 # Minimum number of rows of a leaf, and maximum number of leaves.
 MIN_LEAF = 8
@@ -94,7 +98,7 @@ class BoostedTreesModel(LocalModel):
 
     # Growing.
 
-    def look_back(self, chunk, order=None):
+    def look_back(self, chunk, order=None, run=run_in_turn):
         rows = np.arange(len(chunk)) if order is None else order
         if chunk.sample_weight is not None:
             rows = rows[chunk.sample_weight[rows] > 0.0]
@@ -109,10 +113,10 @@ class BoostedTreesModel(LocalModel):
         most = min(MAX_GROWN, max(MAX_ENTRIES // self.n_features, MAX_LEAVES))
         while len(rows) and n_stages > 0:
             n_more = n_stages if len(rows) <= most else min(n_stages, N_STAGES)
-            self._grow(chunk, rows, most, n_more)
+            self._grow(chunk, rows, most, n_more, run)
             n_stages -= n_more
 
-    def _grow(self, chunk, rows, most, n_stages):
+    def _grow(self, chunk, rows, most, n_stages, run):
         """Grow stages from some rows, of which at most so many are drawn."""
         rng = np.random.RandomState([self.seed, self.n_stages])
         if len(rows) > most:
@@ -135,14 +139,10 @@ class BoostedTreesModel(LocalModel):
             steps, weights = -gradients / curvature, c * curvature[:, 0]
             unit = self._unit(steps)
             share = SHRINKAGE / N_TREES * unit
-            for _ in range(N_TREES):
-                tree = ExtraTreeRegressor(
-                    min_samples_leaf=max(MIN_LEAF, len(y) // MAX_LEAVES),
-                    max_features=n_tried,
-                    random_state=rng,
-                )
-                tree = tree.fit(Z, steps / unit, weights, check_input=False).tree_
-                predicted += share * tree.predict(Z).reshape(steps.shape)
+            seeds = rng.randint(MAX_SEED, size=N_TREES)
+            data = Z, steps / unit, weights
+            for tree, of_rows in run([(_grow_tree, *data, n_tried, s) for s in seeds]):
+                predicted += share * of_rows.reshape(steps.shape)
                 trees.append(tree)
                 values.append(share * tree.value[..., 0])
         self._add(trees, values, grid)
@@ -284,6 +284,17 @@ class BoostedTreesModel(LocalModel):
         yield "roots are nodes", self.roots < n
         yield "splits are of features", self.links[:, 0] < self.n_features
         yield "children are nodes", self.links[:, 1:] < n
+
+
+def _grow_tree(Z, steps, weights, n_tried, seed):
+    """Return a tree of scikit-learn, and what it predicts for the rows."""
+    tree = ExtraTreeRegressor(
+        min_samples_leaf=max(MIN_LEAF, len(Z) // MAX_LEAVES),
+        max_features=n_tried,
+        random_state=seed,
+    )
+    tree = tree.fit(Z, steps, weights, check_input=False).tree_
+    return tree, tree.predict(Z)
 
 
 class _Grid:

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from .._invariants import floats, is_count, parameters
+from .._parallel import run_in_turn
 from .._state import Part, checkpoint, number_at, parts_of
 from ..blocks import Block, DenseRows, RowWeights
 from ..config import current_engine
@@ -194,8 +195,11 @@ class Model(Part, metaclass=ABCMeta):
     def look_ahead(self, chunk):
         """Take from rows what helps to learn them, in several epochs."""
 
-    def look_back(self, chunk, order=None):
-        """Take from rows that were learned what learning each once cannot."""
+    def look_back(self, chunk, order=None, run=run_in_turn):
+        """Take from rows that were learned what learning each once cannot.
+
+        `run` runs calls as :func:`run_in_turn` does, or some at a time.
+        """
 
     @abstractmethod
     def add_classes(self, loss, is_new):

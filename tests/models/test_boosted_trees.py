@@ -1,6 +1,7 @@
 """Boosted trees, an expert of mixtures that learn rows several times."""
 
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -108,8 +109,8 @@ def naive_predictions(kind, model, X, y, c, new, n_calls):
                 residuals, unit = y - p, 1.0
                 h = np.maximum((p * (1.0 - p)).max(axis=1), 0.01)
             steps = residuals / h[:, np.newaxis]
-            for _ in range(5):
-                tree = ExtraTreeRegressor(min_samples_leaf=8, random_state=rng)
+            for seed in rng.randint(2**31 - 1, size=5):
+                tree = ExtraTreeRegressor(min_samples_leaf=8, random_state=seed)
                 tree.fit(Z, steps / unit, c * h)
                 leaves, of_new = tree.apply(Z), tree.apply(Z_new)
                 for leaf in np.unique(leaves):
@@ -354,6 +355,20 @@ def test_they_make_fit_better(mixture):
 def fitted():
     X, y = rows_of("one target", 120)
     return HedgeRegressor(random_state=0).fit(X, y), X, y
+
+
+def test_trees_side_by_side(monkeypatch):
+    model, X, y = fitted()
+    threads, grow = set(), boosted_trees._grow_tree
+
+    def grown(*arguments):
+        threads.add(threading.get_ident())
+        return grow(*arguments)
+
+    monkeypatch.setattr(boosted_trees, "_grow_tree", grown)
+    together = HedgeRegressor(random_state=0, n_jobs=2).fit(X, y)
+    assert_array_equal(together.predict(X), model.predict(X))
+    assert threading.get_ident() not in threads
 
 
 def test_saved_models_go_on(tmp_path):

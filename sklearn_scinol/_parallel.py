@@ -1,4 +1,4 @@
-"""Calls of experts, some at a time."""
+"""Calls in threads, some at a time."""
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -8,22 +8,27 @@ from time import sleep
 import sklearn
 from joblib import effective_n_jobs
 
-from .._rollback import finish
-from ..config import config_context, get_config
+from ._rollback import finish
+from .config import config_context, get_config
 
 # Seconds between two looks at whether threads have ended, after an error.
 WAIT = 1e-3
 
 
+def run_in_turn(calls):
+    """Run calls, which are tuples of a function and arguments; return the results."""
+    return [function(*arguments) for function, *arguments in calls]
+
+
 @contextmanager
 def workers(n_jobs):
-    """Give a function that runs calls, which are tuples of a function and arguments.
+    """Give a function that does what :func:`run_in_turn` does, in some threads.
 
     When it returns or raises, no call runs any more that can change this memory.
     """
     n_threads = effective_n_jobs(n_jobs)
     if n_threads == 1:
-        yield lambda calls: [function(*arguments) for function, *arguments in calls]
+        yield run_in_turn
         return
     call = partial(_call_configured, get_config(), sklearn.get_config())
     # joblib's own would look for results every 10 ms only, and leave calls running when
