@@ -270,7 +270,7 @@ class OnlineEstimator(
                 print(f"Epoch {self.n_iter_}: {report}")
             loss = curve[-1]
             if self.tol is not None:
-                improves = loss <= best_loss - self.tol * curve[0]
+                improves = loss < best_loss - self.tol * curve[0]
                 n_no_change = 0 if improves else n_no_change + 1
                 converged = n_no_change == self.n_iter_no_change
                 if loss < best_loss:

@@ -238,6 +238,12 @@ def test_a_fit_that_fails_changes_nothing(warm_start, monkeypatch):
     assert_identical(vars(model), vars(before))
 
 
+@pytest.mark.parametrize("estimator", [ScInOLRegressor, HedgeRegressor])
+def test_a_loss_of_zero_is_not_improved(estimator):
+    model = estimator(n_iter_no_change=2).fit(rows(60), np.zeros(60))
+    assert model.n_iter_ == 3
+
+
 # Mixtures.
 
 
