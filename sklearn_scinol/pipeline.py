@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from joblib import Memory
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import is_classifier
+from sklearn.base import is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline, _name_estimators
 from sklearn.utils import Bunch
@@ -612,10 +612,12 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
             return None
         c = None if sample_weight is None else np.ravel(sample_weight)
         if is_multilabel(y) and is_classifier(last):  # means of zeros and ones
-            return Targets(as_indicators(y), None, c)
+            return Targets(as_indicators(y), None, c, False)
         if classes is None:
             classes = getattr(last, "classes_", None)
-        are_labels = classes is not None or is_classifier(last)
+        are_labels = None
+        if is_regressor(last) or is_classifier(last):
+            are_labels = is_classifier(last)
         return Targets(y, classes, c, are_labels)
 
     def _check_transformers(self):

@@ -38,14 +38,15 @@ class Targets(NamedTuple):
     y: Any
     classes: Any = None  # None for numbers, or labels not known beforehand
     sample_weight: Any = None
-    are_labels: bool = False
+    are_labels: bool | None = None  # as the classes and the type of y tell
 
     def validated(self, n_rows):
         """Return targets as arrays of this number of rows."""
         check_not_missing(self.y)
         y, c = np.asarray(self.y), self.sample_weight
-        are_labels = self.are_labels or self.classes is not None
-        are_labels |= y.dtype.kind not in "fiu"
+        are_labels = self.are_labels
+        if are_labels is None:
+            are_labels = self.classes is not None or y.dtype.kind not in "fiu"
         if not are_labels:
             y = _as_numbers(y, "y")
         elif y.ndim != 1:

@@ -5,12 +5,17 @@ from copy import deepcopy
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from support.comparisons import assert_identical
 
-from sklearn_scinol import HedgeClassifier, ScInOLClassifier, ScInOLRegressor
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    ScInOLClassifier,
+    ScInOLRegressor,
+)
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineTargetEncoder, TableEncoder
@@ -57,6 +62,19 @@ def test_means_of_numbers(n_outputs, engine):
     y = Y[:, 0] if n_outputs == 1 else Y
     Z = OnlineTargetEncoder(0.5).partial_fit_transform(X, y)
     assert_allclose(Z, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [object, "Float64", str])
+@pytest.mark.parametrize("encoder", [OnlineTargetEncoder(), TableEncoder()])
+def test_targets_of_regressors_are_numbers(encoder, kind):
+    X, y = pd.DataFrame(categories()).fillna(""), pd.Series(labels(4) / 4.0)
+    expected, found = (
+        make_online_pipeline(clone(encoder), HedgeRegressor(random_state=0))
+        .partial_fit(X, targets)
+        .predict(X)
+        for targets in (y, y.astype(kind))
+    )
+    assert_array_equal(found, expected)
 
 
 def test_new_values_have_the_mean_of_all():
