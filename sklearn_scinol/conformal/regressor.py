@@ -159,7 +159,7 @@ class OnlineConformalRegressor(RegressorMixin, ConformalEstimator):
         is_first, rows = self._outputs is None, (X, y, sample_weight, rollbacks)
         with self._recorded_deviations() as recorded:
             predictions, inner = self._learn_inner(*rows, how)
-        y = np.asarray(y, dtype=np.float64)
+        y, predictions = (np.asarray(each, np.float64) for each in (y, predictions))
         weights = check_weights(sample_weight, y)
         if predictions.shape != y.shape:
             raise ValueError(

@@ -201,6 +201,8 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
 
     def _row_target_converter(self):
         def number(y):
+            if isinstance(y, np.floating):  # in single precision the limit is infinite
+                y = float(y)
             if isinstance(y, Real) and -MAX_TARGET <= y <= MAX_TARGET:
                 return float(y)
             return None
@@ -211,6 +213,7 @@ class OnlineRegressor(RegressorMixin, OnlineEstimator):
             y = np.asarray(y)
             if y.shape != self._output_shape or y.dtype.kind not in "fiub":
                 return None
+            y = y.astype(np.float64, copy=False)
             return y if np.abs(y).max() <= MAX_TARGET else None
 
         return numbers if self._output_shape else number

@@ -480,6 +480,8 @@ class EstimatorRows(RowByRow):
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
         row = session.rows
+        if isinstance(weight, np.floating):
+            weight = float(weight)
         if weight is None:
             weight = 1.0
         elif not (isinstance(weight, Real) and is_in_range(weight)):

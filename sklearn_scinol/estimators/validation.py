@@ -56,7 +56,8 @@ class ValidationMixin:
 
     def _validate_params(self):
         try:
-            super()._validate_params()
+            with np.errstate(over="ignore"):  # limits above those of single precision
+                super()._validate_params()
         except InvalidParameterError as error:
             losses = [*CLASSIFICATION, *REGRESSION]
             if "The 'loss' parameter" in str(error) and self.loss in losses:

@@ -153,7 +153,7 @@ def assert_units_and_zeros_do_not_matter(estimator, seed):
 
 
 class Fixed(RegressorMixin, BaseEstimator):
-    """Predicts 0, and learns nothing."""
+    """Predicts 0, in single precision, and learns nothing."""
 
     def fit(self, X, y):
         return self.partial_fit(X, y)
@@ -163,7 +163,7 @@ class Fixed(RegressorMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return np.zeros(len(X))
+        return np.zeros(len(X), np.float32)
 
 
 #: Targets chosen by an opponent who sees the interval, in row `r`.

@@ -240,6 +240,16 @@ def assert_not_copied(fitted, X, method="partial_fit", **keywords):
         tracemalloc.stop()
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32])
+def test_parameters_in_other_precisions(kind):
+    X, y = rows(), targets(ScInOLRegressor)
+    expected, found = (
+        ScInOLRegressor("huber", epsilon=number(0.5), initial_wealth=number(2.0))
+        for number in (float, kind)
+    )
+    assert state(found.partial_fit(X, y)) == state(expected.partial_fit(X, y))
+
+
 @pytest.fixture(scope="module", params=["float64", "float32"])
 def large(request):
     """60 MB of few long rows, so that learning from them takes no time."""

@@ -295,11 +295,13 @@ def test_forms_of_rows(estimator, center, engine):
         model = states[0]
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.int64, np.uint8, bool])
 def test_types_of_numbers(kind, engine):
     X, y = stream(20, 3)
     X = np.abs(X * 1.5).clip(0.0, 200.0).astype(kind)
     assert_learns_alike(ScInOLClassifier(), X, y, classes=[0, 1])
+    for targets in X[:, 0], X[:, :2]:
+        assert_learns_alike(ScInOLRegressor(), X, targets, c=X[:, 1])
 
 
 def test_values_whose_squares_overflow(engine):
