@@ -98,10 +98,10 @@ ROOMS = [
     *("_invariants", "_state", "_locks", "_rollback", "_shards", "_typing"),
     *("_optional", "_plotting", "_curves", "blocks", "losses", "_docstrings"),
     *("_parameters", "learners", "mixing", "transforms", "engines", "config", "views"),
-    *("models", "tables", "_validation", "inspection", "estimators", "streams"),
-    *("preprocessing", "mixtures", "experts", "baselines", "_steps", "conformal"),
-    *("pipeline", "merging", "compiling", "evaluation", "checks", "__init__"),
-    *("persistence", "dask", "cli", "__main__"),
+    *("_parallel", "models", "tables", "_validation", "inspection", "estimators"),
+    *("streams", "preprocessing", "mixtures", "experts", "baselines", "_steps"),
+    *("conformal", "pipeline", "merging", "compiling", "evaluation", "checks"),
+    *("__init__", "persistence", "dask", "cli", "__main__"),
 ]
 
 
