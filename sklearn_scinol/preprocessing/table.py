@@ -44,9 +44,10 @@ class TableEncoder(TableTransformer):
         Kinds of columns by their names: "number", "category", "boolean", "date",
         "time", "text", or "drop" to leave a column out. By default the types of values
         in the first chunk that has some decide; of a type for categories, as `category`
-        of pandas, all are. Strings are text if they have three words on average and
-        most are distinct, and categories otherwise; those that stand for numbers, dates
-        (ISO 8601) or times ("18:00") have to be declared.
+        of pandas, all are. Strings are dates if they begin with a day, such as
+        "2026-01-31" or "2026-01-31T18:00Z" (ISO 8601), text if they have three words on
+        average and most are distinct, and categories otherwise; those that stand for
+        numbers, other dates or times ("18:00") have to be declared.
     interactions : list of tuple of str, default=None
         Names of two or more columns whose values are also combined, by hashing:
         numbers, of which the bin counts, categories and booleans.

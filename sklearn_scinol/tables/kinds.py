@@ -25,6 +25,7 @@ MIN_ROWS = 200
 
 # Dates of ISO 8601 that cannot be confused with other numbers.
 DATE = re.compile(r"\d{4}(-\d\d)?|(\d{4}-\d\d-\d\d|\d{8})([Tt ].+)?", re.ASCII)
+DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)  # as they begin that tell a kind
 TIME = re.compile(r"\d?\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
 
 BOOLEANS = {"0": False, "1": True, "false": False, "true": True}
@@ -42,6 +43,8 @@ def infer_kind(column):
         return next(of_dtype, "number")
     given = np.flatnonzero(~column.is_missing)[:MAX_INSPECTED]
     texts = [values[i] for i in given]
+    if all(DAY.match(text) and can_be(text, "date") for text in texts):
+        return "date"
     n_words = sum(len(text.split()) for text in texts)
     is_text = n_words >= MIN_MEAN_WORDS * len(texts) and 2 * len({*texts}) > len(texts)
     return "text" if is_text else "category"

@@ -326,9 +326,14 @@ def test_objects_of_python(is_declared, values, kind, names):
         (["call me now", "where are you?", "free entry to win"], "text"),
         ([None, None], None),
         (["12", "13"], "category"),
+        (["2026-01-31T18:00:00.000Z", None, "2026-02-01"], "date"),
+        (["2026-01-31", "2026-02-30"], "category"),
+        (["2026", "20260131", "2026-01"], "category"),
+        (["2026-01-31", "no date"], "category"),
+        (["2026-01-310"], "category"),
     ],
 )
-def test_which_strings_are_text(texts, kind):
+def test_kinds_of_strings(texts, kind):
     encoder = TableEncoder().fit([{"x": text} for text in texts])
     assert encoder.kinds_ == {"x": kind}
 
