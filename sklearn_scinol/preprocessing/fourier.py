@@ -31,9 +31,9 @@ class RandomFourierFeatures(ClassNamePrefixFeaturesOutMixin, FeatureTransformer)
     :math:`\exp(-\gamma \lVert x - x' \rVert^2)`, the better for directions W that are
     orthogonal [2]_, each with its cosine and its sine [3]_.
 
-    A row costs :math:`D d` multiplications, with d features, and D cosines. Mean and
-    deviation are over all rows so far, including the row itself. Rescaling a feature
-    changes nothing, to the last bit if it is by a power of two.
+    A row costs :math:`D d / 2` multiplications, with d features, and D cosines. Mean
+    and deviation are over all rows so far, including the row itself. Rescaling a
+    feature changes nothing, to the last bit if it is by a power of two.
 
     Parameters
     ----------
