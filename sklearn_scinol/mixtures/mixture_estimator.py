@@ -61,8 +61,8 @@ class MixtureEstimator(Additive, _BaseComposition):
     ----------
     clip_ratio : float, default=None
         In the default experts, clip values to ±`clip_ratio` × the feature's largest
-        absolute value so far; neighbours clip at four deviations in any case, and the
-        forest never.
+        absolute value so far. Neighbours clip at four deviations instead, above 64
+        features at 1.5, and trees never.
     early_stopping : {"auto", True, False}, default="auto"
         Whether :meth:`fit` stops by the loss of held-out rows, and learns them last;
         "auto": if there are epochs to choose from and 10 rows to hold out.

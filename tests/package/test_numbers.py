@@ -186,6 +186,127 @@ def test_numbers_are_those_that_scripts_print(page):
     assert not stale(page)
 
 
+# What is said in words.
+
+COUNTS = "none", "one", "two", "three", "four", "five", "six"
+PLACES = "first", "second", "third", "fourth"
+
+
+def of_line(name, pattern):
+    """Groups of each line of a script's output that matches a pattern."""
+    return [m.groups() for line in printed(name) if (m := re.search(pattern, line))]
+
+
+def places_among_learners_of_river():
+    better = [int(n) for (n,) in of_line("river_benchmark", r"scinol: (\d+) of the")]
+    names = [name for (name,) in of_line("river_benchmark", r"^(\w+): [\d,]+ rows")]
+    n_first, (last, other) = better.count(0), max(zip(better, names, strict=True))
+    of = f"first on {COUNTS[n_first]} of"
+    yield "doc/index.md", f"{of} {COUNTS[len(names)]} data sets"
+    many = f"{of} its {COUNTS[len(names)]} data sets, and {PLACES[last]} on {other}"
+    yield "doc/benchmarks.md", many
+
+
+def ensembles_that_are_better():
+    """Yield streams on which ensembles are right more often, and times on Elec2."""
+    line = r"^(Hedge|.*, (?:MOA|river)) +(\d\.\d+) .*? ([\d.]+)$|^(\w.*): [\d,]+ rows"
+    better, times, title = {}, {}, ""
+    for name, accuracy, ratio, stream in of_line("tree_ensembles", line):
+        if stream:
+            title = stream
+        elif name == "Hedge":
+            ours = float(accuracy)
+        else:
+            times[title, name] = float(ratio)
+            if float(accuracy) > ours:
+                better.setdefault(title, []).append(name.split(", ")[1])
+    assert better.keys() == {"Agrawal", "covtype_sample92962"}
+    assert {*better["Agrawal"]} == {"MOA"}
+    assert better["covtype_sample92962"] == ["river"]
+    of_moa = COUNTS[len(better["Agrawal"])]
+    yield "doc/benchmarks.md", f"{of_moa} ensemble of MOA is right more often on"
+    of_moa, of_river = (
+        times["elec2", f"adaptive random forest, {package}"]
+        for package in ("MOA", "river")
+    )
+    said = f"{of_moa:.0f} times the CPU time of the mixture, and river's {of_river:.0f}"
+    yield "doc/benchmarks.md", said
+
+
+def time_of_mixtures():
+    line = r"^dense, d = (?:5|20|54|128) +Hedge +numba .* ([\d.]+) +[\d.]+$"
+    ratios = [float(ratio) for (ratio,) in of_line("throughput", line)]
+    for page in "paper", "user_guide/mixtures", "user_guide/scinol":
+        yield f"doc/{page}.md", f"{min(ratios):.0f} to {max(ratios):.0f} times"
+
+
+def time_of_fit():
+    line = r"^(Newton|Hedge), fit: ([\d.]+) times the time of SGD, median"
+    times = dict(of_line("fit", line))
+    newton, mixture = (float(times[name]) for name in ("Newton", "Hedge"))
+    said = f"took {newton:.1f} times SGD's time, the mixture {mixture:.0f} times"
+    yield "doc/coming_from/sgd.md", said
+
+
+def losses_of_merging():
+    """Yield losses of mixtures and ScInOL over those of learning all in order."""
+    line = r"^(\w+): .*test on$|^ +(\d+)  (alone|final) .*?\((\S+)\).*\((\S+)\)$"
+    losses, title = {}, ""
+    for name, shards, strategy, *of in of_line("merging", line):
+        title = name.split("_")[0] if name else title
+        losses[title, shards, strategy] = of
+    for title in "a9a", "bank", "covtype", "ijcnn1":
+        cells = (("8", "final"), ("64", "final"), ("64", "alone"))
+        row = " | ".join(losses[title, *cell][0] for cell in cells)
+        yield "doc/howto/clusters.md", f"000 rows | {row} |"
+    shares = {
+        shards: sorted(
+            100 * (float(of[1]) - 1)
+            for (_, *cell), of in losses.items()
+            if cell == [shards, "final"]
+        )
+        for shards in ("8", "64")
+    }
+    few, many = (f"{s[0]:.0f} to {s[-1]:.0f} % with {n}" for n, s in shares.items())
+    yield "doc/howto/clusters.md", f"ScInOL loses {few} shards and {many}"
+
+
+def calibration_error():
+    ((error, by_chance),) = of_line("calibration", r"^median +([\d.]+) +([\d.]+)")
+    said = f"came true is {error} in the median over data sets; labels drawn from the"
+    yield "doc/user_guide/mixtures.md", f"{said} probabilities have {by_chance}"
+
+
+def least_gain():
+    """Yield what the least useful default expert earns."""
+    line = r"^- (\S+) +\d+ +(\d\.\d+) "
+    gains = {}
+    for name, gain in of_line("experts", line):
+        gains[name] = max(float(gain), gains.get(name, 0.0))
+    percent = math.floor(1000 * (min(gains.values()) - 1.0)) / 10
+    said = f"the loss without one is at least {percent:g} % higher"
+    yield "doc/user_guide/mixtures.md", said
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        places_among_learners_of_river,
+        ensembles_that_are_better,
+        time_of_mixtures,
+        time_of_fit,
+        losses_of_merging,
+        calibration_error,
+        least_gain,
+    ],
+    ids=lambda sentences: sentences.__name__,
+)
+def test_words_are_those_of_the_numbers(sentences):
+    for page, said in sentences():
+        text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+        assert said.lower() in text.lower()
+
+
 # What is stored.
 
 
