@@ -19,12 +19,12 @@ from ._docstrings import described_as
 from ._optional import import_optional
 from .config import current_engine
 from .tables.encoding import Encoding
-from .tables.terms import TableTerm, table_terms
+from .tables.terms import Term, table_terms
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["TableTerm", "TableTermsDisplay", "TermsDisplay"]
+__all__ = ["Term", "TermsDisplay"]
 
 # Number of functions that are drawn by default, at most.
 MAX_TERMS = 9
@@ -35,7 +35,7 @@ NOTE_WIDTH = 14
 # Points on the axis of a feature, without the points on both sides of each edge.
 N_POINTS = 50
 
-# Parts of a :class:`TableTerm` that are drawn as bars side by side, and parts of dates.
+# Parts of a :class:`Term` that are drawn as bars side by side, and parts of dates.
 BARS = "category", "boolean", "text"
 OF_DATES = "time", "season", "weekday", "hour"
 
@@ -57,32 +57,51 @@ MAX_TITLE = 30
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class TermsDisplay:
-    """Plot of the functions of features that make up an additive model.
+    """Plot of the functions of features, or of a table's columns, that a model adds up.
 
-    Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator.
-    All axes of terms have the same limits.
+    The model is an additive one, or the last step of a pipeline that is linear, after a
+    :class:`~sklearn_scinol.preprocessing.TableEncoder`. Terms are in the unit of the
+    decision: log odds or logits for the log loss, the target in regression. All axes of
+    terms have the same limits, and what is zero is grey.
 
-    Only differences of a function have a meaning, as differences of the decision: of
-    log odds or logits for the log loss. Its level has none. Functions that are constant
-    are grey.
+    Create it with :meth:`from_estimator`, or the method `plot_terms` of an estimator or
+    a pipeline. Terms come in the order of their variation: the largest value of a term
+    less the smallest one.
 
-    Functions of a mixture are the means of those of its linear and additive experts.
-    Other experts, such as those of random features and neighbours, have none. Nor have
-    the pools of a classifier, which multiply probabilities. A note below the plots of a
-    new figure names what is not shown.
+    *Additive models.* Each feature has a curve. Only its differences have a meaning: it
+    is shifted so that 0 is the middle of its range.
+
+    *Tables.* The terms of all columns at a row's values, the intercept, and
+    `interactions` of the encoder if there are any, add up to the row's decision.
+
+    ========  =======================================================================
+    number    a curve of the standardised value and of its bin; dots are numbers that
+              the encoder gives a column of their own, with the effect of that
+    category  bars: the values with the five largest and the five smallest terms
+    boolean   bars for false, which has the term 0, and true
+    date      plots of their own for time, season, weekday and hour
+    time      a curve of the hour of the day
+    text      bars: words and pairs of words, as values of a category
+    ========  =======================================================================
+
+    A red cross at the right of a curve, or a red bar, is the term of a missing value,
+    if there was any. ScInOL predicts a row with other weights if a value of it exceeds
+    all before; there the decision is not the sum of the terms.
+
+    *Mixtures.* Functions and coefficients of a mixture are means of those of its linear
+    and additive experts. Other experts, such as those of random features and
+    neighbours, have none. Nor have the pools of a classifier, which multiply
+    probabilities. A note below the plots of a new figure names what is not shown. It
+    explains dots and red marks too.
 
     Parameters
     ----------
-    features : list of int
-        Indices of the features.
-    values : list of ndarray of shape (n_points,)
-        Values of each feature where its function was evaluated.
-    terms : list of ndarray of shape (n_points,)
-        Values of the functions.
-    feature_names : ndarray of str
-        Names of all features.
+    terms : list of Term
+        The terms: their features or columns, points and values.
+    label : str, default=None
+        The class whose decision the terms make up; None in regression.
     not_shown : list of str, default=[]
-        Parts of a mixture that have no such functions.
+        Parts of the model that are in no term.
     unit : str, default=""
         Unit of a classifier's terms: "log odds" or "logit" for the log loss, "decision"
         for others.
@@ -98,23 +117,36 @@ class TermsDisplay:
     --------
     >>> import matplotlib.pyplot as plt
     >>> from sklearn.datasets import load_breast_cancer
-    >>> from sklearn_scinol import ScInOLClassifier
+    >>> from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
     >>> from sklearn_scinol.inspection import TermsDisplay
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> model = ScInOLClassifier(additive=True).partial_fit(X, y, classes=[0, 1])
     >>> display = TermsDisplay.from_estimator(model, [0, 7])
     >>> plt.show()
+
+    Of a table:
+
+    >>> from sklearn_scinol.pipeline import make_online_pipeline
+    >>> from sklearn_scinol.preprocessing import TableEncoder
+    >>> cities, rooms = ["Oslo", "Rome"] * 100, [2, 2, 3, 3] * 50
+    >>> flats = [{"city": city, "rooms": n} for city, n in zip(cities, rooms)]
+    >>> model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
+    >>> model = model.partial_fit(flats, [900.0, 700.0, 950.0, 750.0] * 50)
+    >>> display = TermsDisplay.from_estimator(model)
+    >>> [term.column for term in display.terms]
+    ['city', 'rooms']
+    >>> list(display.terms[0].points)
+    ['Oslo', 'Rome']
+    >>> plt.show()
     """
 
-    features: list[int]
-    values: list[NDArray[np.float64]]
-    terms: list[NDArray[np.float64]]
-    feature_names: NDArray[Any]
+    terms: list[Term]
+    label: str | None = None
     not_shown: list[str] = field(default_factory=list)
     unit: str = ""
 
     def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
-        """Plot the functions.
+        """Plot the terms.
 
         Parameters
         ----------
@@ -134,20 +166,57 @@ class TermsDisplay:
             If there are not as many axes as terms.
         """
         import_optional("matplotlib", f"{type(self).__name__}.plot")
-        notes = [f"not shown: {', '.join(self.not_shown)}"] if self.not_shown else []
-        axes = _axes_of_terms(self, axes, notes)
-        limits = _limits(self.terms)
-        for ax, j, values, term in zip(
-            axes, self.features, self.values, self.terms, strict=True
-        ):
-            ax.plot(values, term)
-            name = _label(self.feature_names[j], MAX_TITLE)
-            ax.set(xlabel=name, ylabel=_name_of_terms(self.unit), ylim=limits)
-            if not np.ptp(term):
-                _grey_out(ax.xaxis.label, *ax.lines)
-            _space_ticks(ax, "x", 4)
-            _space_ticks(ax, "y", 6)
+        self._make_axes(axes)
+        of_terms = [[term.missing, *term.values] for term in self.terms]
+        values = np.concatenate([[0.0], *of_terms])
+        margin = 0.05 * np.ptp(values) or 1.0
+        limits = values.min() - margin, values.max() + margin
+        name_of_terms = f"term ({self.unit})" if self.unit else "term"
+        for ax, term in zip(self.axes_, self.terms, strict=True):
+            if term.part in BARS:
+                _draw_bars(ax, term)
+                ax.set(xlim=limits, xlabel=name_of_terms)
+                _space_ticks(ax, "x", 3)
+            else:
+                _draw_curve(ax, term)
+                ax.set(ylim=limits, ylabel=name_of_terms)
+                _space_ticks(ax, "y", 6)
+            name = _label(term.column, MAX_TITLE)
+            ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
+            if not (term.values.any() or term.missing):
+                _grey_out(ax.title, *ax.lines)
         return self
+
+    def _make_axes(self, axes):
+        """Set the axes for the terms: the given ones, or those of a new figure.
+
+        That has notes at the bottom, and the class as its title.
+        """
+        n = len(self.terms)
+        if axes is None:
+            import matplotlib.pyplot as plt
+
+            n_columns = min(n, 3)
+            n_rows = -(-n // max(n_columns, 1))
+            size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
+            figure = plt.figure(figsize=size, layout="constrained")
+            axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
+            notes = []
+            if any(term.recurs.any() for term in self.terms):
+                notes.append("dots: numbers that recur")
+            if any(term.missing for term in self.terms):
+                notes.append("red: missing value")
+            if self.not_shown:
+                notes.append(f"not shown: {', '.join(self.not_shown)}")
+            if notes:
+                note = fill(_plain_text("; ".join(notes)), NOTE_WIDTH * size[0])
+                figure.supxlabel(note, fontsize="small")
+            if self.label:
+                figure.suptitle(f"terms of class {_label(self.label, MAX_TITLE)}")
+        self.axes_ = [*np.ravel(axes)]
+        if len(self.axes_) != n:
+            raise ValueError(f"Expected {n} axes, got {len(self.axes_)}.")
+        self.figure_ = self.axes_[0].figure if n else None
 
     @classmethod
     @described_as(plot)
@@ -159,66 +228,104 @@ class TermsDisplay:
         output: int = 0,
         axes: Sequence[Axes] | NDArray[Any] | None = None,
     ) -> Self:
-        """Plot the functions of a fitted estimator.
+        """Plot the terms of a fitted estimator or pipeline.
 
         Parameters
         ----------
         estimator : object
-            Additive estimator of this package, or a mixture with additive experts:
-            functions of its linear and additive experts, averaged by their weights.
+            An additive estimator of this package, or a mixture with additive experts.
+            Or a pipeline whose last step has coefficients, and the step before it is a
+            :class:`~sklearn_scinol.preprocessing.TableEncoder`.
         features : list of {int, str}, default=None
-            Features, by index or name. None stands for those whose functions vary most,
-            up to nine.
+            Features, by index or name, or columns of the table, by name, in the order
+            of the plots; columns without names are "x0", "x1" and so on. None stands
+            for the terms with the largest variation, up to nine.
         output : int, default=0
-            Index of the output: of a class, or of a target.
+            Index of the output: of a class if there are more than two, or of a target.
 
         Raises
         ------
+        AttributeError
+            If the last step of a pipeline has no coefficients.
         ImportError
             If matplotlib is not installed.
         NotFittedError
             If the estimator has not learned anything.
         ValueError
-            If the estimator is not additive, a feature or the output does not exist, or
-            the edges of bins are not known yet.
+            If it has no terms, a feature or the output does not exist, the edges of
+            bins are not known yet, or a column had no values yet.
         """
         import_optional("matplotlib", f"{cls.__name__}.from_estimator")
         check_is_fitted(estimator)
-        if not getattr(estimator, "_is_additive", False):
-            raise ValueError(
-                f"The estimator {type(estimator).__name__} should be an additive one."
-            )
-        n_outputs = estimator._model.n_outputs
-        check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
-        bins = estimator._additive_model.bins
-        if not bins.is_fixed:
-            raise ValueError(
-                "There are no functions yet: they are learned from row "
-                f"{bins.n_samples + 1} on."
-            )
-        names = _check_feature_names_in(estimator)
-        with_bins = np.flatnonzero(bins.has_edges).tolist()
-        chosen = with_bins
-        if features is not None:
-            chosen = [_index(each, names) for each in features]
-            for j in {*chosen} - {*with_bins}:
-                raise ValueError(
-                    f"Feature {names[j]!r} has no function: it had fewer than three "
-                    "values in the first rows."
-                )
-        points = {j: _points(bins.edges[j]) for j in chosen}
-        terms = {j: estimator._term(j, points[j])[:, output] for j in chosen}
+        is_additive = getattr(estimator, "_is_additive", False)
+        find_terms = _additive_terms if is_additive else _terms_of_table
+        model, n_outputs, terms, not_shown = find_terms(estimator, features, output)
         if features is None:
-            chosen = sorted(chosen, key=lambda j: -np.ptp(terms[j]))[:MAX_TERMS]
-        display = cls(
-            features=chosen,
-            values=[points[j] for j in chosen],
-            terms=[terms[j] for j in chosen],
-            feature_names=names,
-            not_shown=getattr(estimator, "_not_in_terms", []),
-            unit=_unit(estimator, n_outputs),
+            terms.sort(key=lambda term: -term.variation)
+            if n_smaller := len(terms[MAX_TERMS:]):
+                not_shown.append(f"{n_smaller} smaller term{'s' * (n_smaller > 1)}")
+            terms = terms[:MAX_TERMS]
+        label, unit = None, ""
+        if is_classifier(model):
+            label, unit = str(model.classes_[-n_outputs:][output]), "decision"
+            if getattr(model, "loss", None) == "log_loss":
+                unit = "log odds" if n_outputs == 1 else "logit"
+        return cls(terms=terms, label=label, not_shown=not_shown, unit=unit).plot(axes)
+
+
+# What there is to plot: the model, its number of outputs, the terms of one of these,
+# and names of what is in no term.
+
+
+def _additive_terms(estimator, features, output):
+    """Find the terms of an additive model."""
+    n_outputs, bins = estimator._model.n_outputs, estimator._additive_model.bins
+    check_scalar(output, "output", Integral, min_val=0, max_val=n_outputs - 1)
+    if not bins.is_fixed:
+        raise ValueError(
+            "There are no functions yet: they are learned from row "
+            f"{bins.n_samples + 1} on."
         )
-        return display.plot(axes)
+    names, with_bins = _check_feature_names_in(estimator), bins.has_edges
+    chosen = np.flatnonzero(with_bins).tolist()
+    if features is not None:
+        chosen = [_index(each, names) for each in features]
+    terms = []
+    for j in chosen:
+        if not with_bins[j]:
+            raise ValueError(
+                f"Feature {names[j]!r} has no function: it had fewer than three values "
+                "in the first rows."
+            )
+        points = _points(bins.edges[j])
+        values = estimator._term(j, points)[:, output]
+        values = values - (0.5 * values.min() + 0.5 * values.max())
+        recurs = np.zeros(points.shape, bool)
+        terms.append(Term(names[j], "number", points, values, recurs, 0.0))
+    return estimator, n_outputs, terms, [*getattr(estimator, "_not_in_terms", ())]
+
+
+def _terms_of_table(estimator, features, output):
+    """Find the terms of a pipeline that encodes tables."""
+    steps = [step for _, step in getattr(estimator, "steps", ())]
+    encoder, last = [None, None, *steps][-2:]
+    encoding = getattr(encoder, "_encoding", None)
+    if not (isinstance(encoding, Encoding) and encoder.sparse_output):
+        raise ValueError(
+            f"The estimator {type(estimator).__name__} should be an additive one, or a "
+            "pipeline with a TableEncoder before its last step that gives sparse rows."
+        )
+    model = getattr(last, "_explained", last)
+    coefs = np.atleast_2d(model.coef_)
+    check_scalar(output, "output", Integral, min_val=0, max_val=len(coefs) - 1)
+    terms = table_terms(current_engine(), encoding, coefs[output])
+    if features is not None:
+        for name in features:
+            _check_column(name, encoder.kinds_, terms)
+        terms = [each for name in features for each in terms if each.column == name]
+    not_shown = [" & ".join(names) for names in encoding.interactions]
+    not_shown += getattr(model, "_not_in_coef", [])
+    return model, len(coefs), terms, not_shown
 
 
 def _index(feature, names):
@@ -238,190 +345,6 @@ def _points(edges):
     points = np.linspace(edges[0] - margin, edges[-1] + margin, N_POINTS)
     # An edge belongs to the bin below it.
     return np.unique(np.concatenate([points, edges, np.nextafter(edges, np.inf)]))
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class TableTermsDisplay:
-    """Plot of the functions of a table's columns that make up a linear model.
-
-    The model is the last step of a pipeline, and the step before it is a
-    :class:`~sklearn_scinol.preprocessing.TableEncoder`. The terms of all columns at a
-    row's values, the intercept, and `interactions` of the encoder if there are any, add
-    up to the row's decision: log odds or logits for the log loss, the prediction in
-    regression.
-
-    Create it with :meth:`from_estimator`, or the method `plot_terms` of a pipeline.
-
-    ========  =======================================================================
-    number    a curve of the standardised value and of its bin; dots are numbers that
-              the encoder gives a column of their own, with the effect of that
-    category  bars: the values with the five largest and the five smallest terms
-    boolean   bars for false, which has the term 0, and true
-    date      plots of their own for time, season, weekday and hour
-    time      a curve of the hour of the day
-    text      bars: words and pairs of words, as values of a category
-    ========  =======================================================================
-
-    A red cross at the right of a curve, or a red bar, is the term of a missing value,
-    if there was any. What is zero is grey. All axes of terms have the same limits.
-    Columns come in the order of their variation: the largest value of a term less the
-    smallest one.
-
-    ScInOL predicts a row with other weights if a value of it exceeds all before; there
-    the decision is not the sum of the terms.
-
-    Coefficients of a mixture are means of those of its linear experts; a note below the
-    plots of a new figure names what is not shown. It explains dots and red marks too.
-
-    Parameters
-    ----------
-    terms : list of TableTerm
-        The terms: their columns, points and values.
-    label : str, default=None
-        The class whose decision the terms make up; None in regression.
-    not_shown : list of str, default=[]
-        Parts of the model that are in no term.
-    unit : str, default=""
-        Unit of the terms, as of :class:`TermsDisplay`.
-
-    Attributes
-    ----------
-    axes_ : list of matplotlib Axes
-        Axes with the plots.
-    figure_ : matplotlib Figure
-        Figure with the axes.
-
-    See Also
-    --------
-    TermsDisplay : Plot of the functions of an additive model of arrays.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from sklearn_scinol import ScInOLRegressor
-    >>> from sklearn_scinol.inspection import TableTermsDisplay
-    >>> from sklearn_scinol.pipeline import make_online_pipeline
-    >>> from sklearn_scinol.preprocessing import TableEncoder
-    >>> cities, rooms = ["Oslo", "Rome"] * 100, [2, 2, 3, 3] * 50
-    >>> flats = [{"city": city, "rooms": n} for city, n in zip(cities, rooms)]
-    >>> model = make_online_pipeline(TableEncoder(), ScInOLRegressor())
-    >>> model = model.partial_fit(flats, [900.0, 700.0, 950.0, 750.0] * 50)
-    >>> display = TableTermsDisplay.from_estimator(model)
-    >>> [term.column for term in display.terms]
-    ['city', 'rooms']
-    >>> list(display.terms[0].points)
-    ['Oslo', 'Rome']
-    >>> plt.show()
-    """
-
-    terms: list[TableTerm]
-    label: str | None = None
-    not_shown: list[str] = field(default_factory=list)
-    unit: str = ""
-
-    @described_as(TermsDisplay.plot)
-    def plot(self, axes: Sequence[Axes] | NDArray[Any] | None = None) -> Self:
-        """Plot the terms."""
-        import_optional("matplotlib", f"{type(self).__name__}.plot")
-        notes = []
-        if any(term.recurs.any() for term in self.terms):
-            notes.append("dots: numbers that recur")
-        if any(term.missing for term in self.terms):
-            notes.append("red: missing value")
-        if self.not_shown:
-            notes.append(f"not shown: {', '.join(self.not_shown)}")
-        title = self.label and f"terms of class {_label(self.label, MAX_TITLE)}"
-        axes = _axes_of_terms(self, axes, notes, title)
-        limits = _limits([[0.0, term.missing, *term.values] for term in self.terms])
-        for ax, term in zip(axes, self.terms, strict=True):
-            if term.part in BARS:
-                _draw_bars(ax, term)
-                ax.set(xlim=limits, xlabel=_name_of_terms(self.unit))
-                _space_ticks(ax, "x", 3)
-            else:
-                _draw_curve(ax, term)
-                ax.set(ylim=limits, ylabel=_name_of_terms(self.unit))
-                _space_ticks(ax, "y", 6)
-            name = _label(term.column, MAX_TITLE)
-            ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
-            if not (term.values.any() or term.missing):
-                _grey_out(ax.title, *ax.lines)
-        return self
-
-    @classmethod
-    @described_as(plot)
-    def from_estimator(
-        cls,
-        estimator: Any,
-        columns: Sequence[str] | None = None,
-        *,
-        output: int = 0,
-        axes: Sequence[Axes] | NDArray[Any] | None = None,
-    ) -> Self:
-        """Plot the terms of a fitted pipeline.
-
-        Parameters
-        ----------
-        estimator : Pipeline
-            Its last step has coefficients, and the step before it is a
-            :class:`~sklearn_scinol.preprocessing.TableEncoder`.
-        columns : list of str, default=None
-            Names of columns of the table, in the order of the plots; "x0", "x1" and so
-            on if they have none. None stands for the terms with the largest variation,
-            up to nine.
-        output : int, default=0
-            Index of the output: of a class if there are more than two, or of a target.
-
-        Raises
-        ------
-        AttributeError
-            If the last step has no coefficients.
-        ImportError
-            If matplotlib is not installed.
-        NotFittedError
-            If the pipeline has not learned anything.
-        ValueError
-            If the estimator is no such pipeline, a column or the output does not exist,
-            or a column had no values yet.
-        """
-        import_optional("matplotlib", f"{cls.__name__}.from_estimator")
-        check_is_fitted(estimator)
-        encoder, final = _last_steps(estimator)
-        coefs = np.atleast_2d(final.coef_)
-        check_scalar(output, "output", Integral, min_val=0, max_val=len(coefs) - 1)
-        encoding = encoder._encoding
-        engine = current_engine()
-        terms = table_terms(engine, encoding, coefs[output])
-        not_shown = [" & ".join(names) for names in encoding.interactions]
-        not_shown += getattr(final, "_not_in_coef", [])
-        if columns is None:
-            terms.sort(key=lambda term: -term.variation)
-            if n_smaller := len(terms[MAX_TERMS:]):
-                not_shown.append(f"{n_smaller} smaller term{'s' * (n_smaller > 1)}")
-            terms = terms[:MAX_TERMS]
-        else:
-            for name in columns:
-                _check_column(name, encoder.kinds_, terms)
-            terms = [each for name in columns for each in terms if each.column == name]
-        label = None
-        if is_classifier(final):
-            label = str(final.classes_[-len(coefs) :][output])
-        unit = _unit(final, len(coefs))
-        display = cls(terms=terms, label=label, not_shown=not_shown, unit=unit)
-        return display.plot(axes)
-
-
-def _last_steps(estimator):
-    """Return the encoder of tables and the last step of a fitted pipeline."""
-    steps = [step for _, step in getattr(estimator, "steps", ())][-2:]
-    encoder = steps[0] if len(steps) > 1 else None
-    is_encoder = isinstance(getattr(encoder, "_encoding", None), Encoding)
-    if not (is_encoder and getattr(encoder, "sparse_output", False)):
-        raise ValueError(
-            f"The estimator {type(estimator).__name__} should be a pipeline with a "
-            "TableEncoder before its last step that gives sparse rows."
-        )
-    return encoder, getattr(steps[1], "_explained", steps[1])
 
 
 def _check_column(name, kinds, terms):
@@ -479,59 +402,10 @@ def _draw_curve(ax, term):
 # Figures, axes and labels.
 
 
-def _unit(estimator, n_outputs):
-    """Return the unit of a classifier's terms; "" for a regressor."""
-    if not is_classifier(estimator):
-        return ""
-    if getattr(estimator, "loss", None) != "log_loss":
-        return "decision"
-    return "log odds" if n_outputs == 1 else "logit"
-
-
-def _name_of_terms(unit):
-    return f"term ({unit})" if unit else "term"
-
-
 def _grey_out(*artists):
     """Draw lines and texts of what is zero in grey."""
     for artist in artists:
         artist.set_color("0.6")
-
-
-def _axes_of_terms(display, axes, notes, title=None):
-    """Return a list of axes for the terms of a display: the given ones, or new ones.
-
-    A new figure has notes at the bottom, and perhaps a title.
-    """
-    n = len(display.terms)
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        n_columns = min(n, 3)
-        n_rows = -(-n // max(n_columns, 1))
-        size = 4 * max(n_columns, 1), 3 * max(n_rows, 1)
-        figure = plt.figure(figsize=size, layout="constrained")
-        axes = [figure.add_subplot(n_rows, n_columns, i + 1) for i in range(n)]
-        if notes:
-            note = _plain_text("; ".join(notes))
-            figure.supxlabel(fill(note, NOTE_WIDTH * size[0]), fontsize="small")
-        if title:
-            figure.suptitle(title)
-    axes = [*np.ravel(axes)]
-    if len(axes) != n:
-        raise ValueError(f"Expected {n} axes, got {len(axes)}.")
-    display.axes_ = axes
-    display.figure_ = axes[0].figure if axes else None
-    return axes
-
-
-def _limits(values):
-    """Return common limits of axes for several arrays of values."""
-    values = np.concatenate([np.zeros(0), *values])
-    if not values.size:
-        return None
-    margin = 0.05 * np.ptp(values) or 1.0
-    return values.min() - margin, values.max() + margin
 
 
 def _n_that_fit(ax, name, size):

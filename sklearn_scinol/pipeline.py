@@ -44,7 +44,7 @@ from ._typing import Labels, Method, SampleWeight, _fit_context, available_if
 from .estimators.labels import as_indicators, is_multilabel
 from .estimators.row_by_row import RowByRow
 from .estimators.waiting import Waiting
-from .inspection import TableTermsDisplay
+from .inspection import TermsDisplay
 from .preprocessing import TableEncoder
 from .tables.dense import Targets
 from .tables.frames import check_not_missing
@@ -422,14 +422,14 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
 
     @available_if(_has_table_terms)
     @reads
-    @described_as(TableTermsDisplay.from_estimator)
+    @described_as(TermsDisplay.from_estimator)
     def plot_terms(
         self,
-        columns: Sequence[str] | None = None,
+        features: Sequence[str] | None = None,
         *,
         output: int = 0,
         axes: Sequence[Axes] | NDArray[Any] | None = None,
-    ) -> TableTermsDisplay:
+    ) -> TermsDisplay:
         """Plot what a linear model has learned of each column of a table.
 
         Only available if the last step has coefficients, and the step before it is a
@@ -446,7 +446,7 @@ class OnlinePipeline(SharedByThreads, LinkedToPages, ShowsProgress, Pipeline):
         ValueError
             If a column or the output does not exist, or a column had no values yet.
         """
-        return TableTermsDisplay.from_estimator(self, columns, output=output, axes=axes)
+        return TermsDisplay.from_estimator(self, features, output=output, axes=axes)
 
     def fit(self, X: Any, y: ArrayLike | None = None, **params: Any) -> Self:
         """Fit all steps, one after the other.

@@ -22,20 +22,21 @@ DATES = np.array(["0010-01-01", "9990-01-01"], "datetime64[us]")
 
 
 @dataclass(frozen=True, eq=False)
-class TableTerm:
-    """Function of one column of a table, as a linear model has learned it.
+class Term:
+    """Function of a feature, or of a column of a table, as a model has learned it.
 
-    The decision of a row is the sum of the terms of all columns at the row's values, of
-    the intercept, and of combinations of columns, if the encoder has any. A text adds
-    the terms of all its words and pairs of words.
+    The decision of a row of a table is the sum of the terms of all columns at the row's
+    values, of the intercept, and of combinations of columns, if the encoder has any. A
+    text adds the terms of all its words and pairs of words.
 
     Parameters
     ----------
     column : str
-        Name of the column.
+        Name of the feature or column.
     part : str
-        The kind of the column: "number", "category", "boolean" or "text". A date has
-        four terms: "time", "season", "weekday" and "hour"; a time has "time of day".
+        The kind of the column: "number", as of all features of arrays, "category",
+        "boolean" or "text". A date has four terms: "time", "season", "weekday" and
+        "hour"; a time has "time of day".
     points : ndarray of shape (n_points,)
         Where the function was evaluated: numbers, dates (as datetime64), hours of the
         day with fractions, or strings:
@@ -74,7 +75,7 @@ class TableTerm:
 def table_terms(engine, encoding, coef):
     """Return terms of all columns that had values, in the order of the encoding.
 
-    They are a list of :class:`TableTerm`, by the coefficients of the encoded columns.
+    They are a list of :class:`Term`, by the coefficients of the encoded columns.
     """
     terms, n_before = [], 0
     remembered = _Remembered(encoding.hashed, coef[encoding.n_named_columns :])
@@ -234,7 +235,7 @@ def _term(group, j, part, points, values, coef=None, recurs=None):
     """Make a term of a column; without coefficients, missing values have none."""
     missing = 0.0 if coef is None else coef[group.starts()[j] + group.missing_code]
     recurs = np.zeros(len(points), bool) if recurs is None else recurs
-    return TableTerm(group.names[j], part, points, values, recurs, float(missing))
+    return Term(group.names[j], part, points, values, recurs, float(missing))
 
 
 MAKERS = {
