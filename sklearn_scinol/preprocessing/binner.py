@@ -48,8 +48,7 @@ class OnlineBinner(FeatureTransformer):
     Notes
     -----
     Each feature has ``2 * n_quantiles + 2`` columns from the first row on, and may not
-    use all: one for each possible bin, and the last for NaN. They are sparse, also as
-    columns of a frame of pandas.
+    use all: one for each possible bin, and the last for NaN. They are sparse.
 
     Examples
     --------

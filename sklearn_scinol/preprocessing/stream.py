@@ -9,15 +9,13 @@ from secrets import token_hex
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils._set_output import _get_output_config, _wrap_method_output
+from sklearn.utils._set_output import _wrap_data_with_container
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._docstrings import LinkedToPages, described_as
 from .._invariants import is_count, same_structure
 from .._locks import SharedByThreads, learns, reads
-from .._optional import import_optional
 from .._parameters import FixedParameters
 from .._rollback import rollback_on_error
 from .._shards import START_DIFFERS, Origins, Shards, origins_of
@@ -28,10 +26,6 @@ from ..config import current_engine
 from ..estimators.invariants import invariants_of_input
 from ..estimators.row_by_row import chunk_of, row_of
 from ..estimators.waiting import join_rows, runs, take_rows
-from ..views import TableRows
-
-# Maximum number of sparse columns of a frame of pandas, which takes seconds to make.
-MAX_FRAME_COLUMNS = 2**15
 
 
 class StreamTransformer(
@@ -238,31 +232,7 @@ class StreamTransformer(
         """
         check_is_fitted(self)
         rows = self._read(X, reset=False)
-        Z = self._encode(current_engine(), rows, learns=False)
-        return self._as_asked(Z, X)
-
-    def _as_asked(self, Z, X):
-        """Return sparse rows as columns of pandas, if frames are asked for."""
-        library = _get_output_config("transform", self)["dense"]
-        if library == "default" or not sparse.issparse(Z):
-            return Z
-        n_columns, has_views = Z.shape[1], isinstance(Z, TableRows)
-        if library != "pandas" or has_views or n_columns > MAX_FRAME_COLUMNS:
-            remedies = "use set_output(transform='default')"
-            if hasattr(self, "sparse_output"):
-                remedies += ", or sparse_output=False for dense rows"
-            what = "sparse rows"
-            if library == "pandas" and not has_views:
-                what = f"{n_columns:,} columns without taking long"
-                if hasattr(self, "n_hashed"):
-                    remedies += ", or a smaller n_hashed"
-            elif library == "pandas":
-                what = "both the sparse and the dense rows of a table with y"
-                remedies += " or True for sparse ones"
-            raise ValueError(f"Frames of {library} cannot hold {what}: {remedies}.")
-        frames = import_optional("pandas", "`set_output`").DataFrame
-        index = X.index if isinstance(X, frames) else None
-        return frames.sparse.from_spmatrix(Z, index=index)
+        return self._encode(current_engine(), rows, learns=False)
 
     @property
     def _is_first(self):
@@ -274,14 +244,14 @@ class StreamTransformer(
 
         It may `encode` rows, given the engine, by more than :meth:`_encode` knows.
         """
-        learn = _wrap_method_output(type(self)._learn_rows, "transform")
         if encode is None:
             encode = partial(self._encode, learns=True)
 
         def encode_as_asked(engine, rows):
-            return self._as_asked(encode(engine, rows), X)
+            Z = encode(engine, rows)  # sparse rows are refused for frames, and undone
+            return _wrap_data_with_container("transform", Z, X, self)
 
-        return learn(self, X, encode_as_asked, reset, targets)
+        return self._learn_rows(X, encode_as_asked, reset, targets)
 
     @learns
     def _learn_rows(self, X, learn, reset, targets, are_new=True):

@@ -62,8 +62,7 @@ class TableEncoder(TableTransformer):
         Whether rows are sparse, or the dense view. "auto": sparse, with the dense view
         as an attribute `dense_view` if targets are learned: by methods that get `y`,
         and in an :class:`~sklearn_scinol.pipeline.OnlinePipeline` before a mixture.
-        ``set_output(transform="pandas")`` gives frames of up to 32,768 sparse columns,
-        for which `n_hashed` must be small; with False of the dense view.
+        Frames, as by ``set_output(transform="pandas")``, are for False alone.
 
     Attributes
     ----------

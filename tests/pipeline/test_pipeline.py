@@ -561,37 +561,19 @@ def test_frames(library):
     assert_allclose(model[-1].coef_, plain[-1].coef_, rtol=1e-9)
 
 
-def test_frames_of_sparse_rows():
-    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
-    X, y = data()
-    frame = pandas.DataFrame(X, columns=[*"abcd"], index=np.arange(len(y)) * 2)
-    model = make_online_pipeline(OnlineBinner(), ScInOLClassifier())
-    plain = clone(model).partial_fit(X, y, classes=[0, 1])
-    model.set_output(transform="pandas")
-    for rows in slices(N_ROWS, 60):
-        model.partial_fit(frame[rows], y[rows], classes=[0, 1])
-    assert_identical(model[-1].coef_, plain[-1].coef_)
-    assert_array_equal(model.decision_function(frame), plain.decision_function(X))
-    names = [*model[0].get_feature_names_out()]
-    assert [*model[-1].feature_names_in_] == names
-    Z, again = model[0].transform(frame), clone(model[0]).fit_transform(frame)
-    for each in Z, again:
-        assert [*each.columns] == names
-        assert_array_equal(each.index, frame.index)
-        assert_array_equal(each.to_numpy(), plain[0].transform(X).toarray())
-        assert {*each.dtypes} == {pandas.SparseDtype(float, 0.0)}
-
-
+@pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("step", [OnlineBinner(), TableEncoder(n_hashed=16)])
-def test_frames_of_polars_have_no_sparse_rows(step):
-    pytest.importorskip("polars", reason="polars is not installed")
-    model = make_online_pipeline(StandardScaler(), step, ScInOLClassifier())
-    before = copy.deepcopy(model.set_output(transform="polars"))
-    has_parameter = isinstance(step, TableEncoder)
-    words = "sparse_output=False for dense rows" if has_parameter else r"'default'\)\."
-    with pytest.raises(ValueError, match=words):
-        model.partial_fit(*data(), classes=[0, 1])
+def test_frames_have_no_sparse_rows(step, library):
+    """In scikit-learn's words, before a step has learned."""
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    X, y = data()
+    model = make_online_pipeline(StandardScaler(), clone(step), ScInOLClassifier())
+    before = copy.deepcopy(model.set_output(transform=library))
+    with pytest.raises(ValueError, match=r"set_output\(transform=.default"):
+        model.partial_fit(X, y, classes=[0, 1])
     assert_same_steps(model, before)
+    with pytest.raises(ValueError, match=r"set_output\(transform=.default"):
+        model[1].fit_transform(X)
 
 
 @pytest.mark.cases(150)

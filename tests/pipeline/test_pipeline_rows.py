@@ -241,8 +241,7 @@ def test_other_steps(kind, nests, engine):
 def test_frames_between_steps(library, engine):
     pytest.importorskip(library, reason=f"{library} is not installed")
     X, y = numbers(20), labels(20)
-    sparse_steps = [OnlineBinner(5)] if library == "pandas" else []
-    for step in StandardScaler(), OnlineScaler(), *sparse_steps:
+    for step in StandardScaler(), OnlineScaler():
         model = make_online_pipeline(step, ScInOLClassifier())
         model.set_output(transform=library)
         model = assert_learns_alike(model, X, y, classes=[0, 1])
@@ -250,7 +249,7 @@ def test_frames_between_steps(library, engine):
 
 
 @pytest.mark.parametrize("output", ["default", "pandas"])
-@pytest.mark.parametrize("step", [StandardScaler(), OnlineScaler(), OnlineBinner(5)])
+@pytest.mark.parametrize("step", [StandardScaler(), OnlineScaler()])
 def test_single_rows_of_frames(step, output):
     """No warning says that a dict has no names, or an array, in any step."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
