@@ -2,7 +2,6 @@
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -229,10 +228,7 @@ class DelayedEstimator:
             chunk.classes = learner.classes
         self._store.add(_coming(chunk))
         blocks = self._take(numbers) if len(numbers) else []
-        together = [replace(block, predictions=None, classes=None) for block in blocks]
-        if len({block.key for block in together}) == 1:
-            together = [_joined(together, None)]
-        for block in together:
+        for block in _learned_together(blocks):
             self._labels = block.y
             learner.learn(block.X, block.y, block.sample_weight)
         return blocks
@@ -248,29 +244,18 @@ class DelayedEstimator:
             blocks += self._learn_first(numbers[0])
             chunk, n = chunk[before[0] :], n - before[0]
             numbers, before = numbers[1:], before[1:] - before[0]
-        # In the order of time: each label before its row.
-        keys = np.concatenate([2 * np.arange(n) + 1, 2 * before])
-        order = np.argsort(keys, kind="stable")
-        is_label, i = order >= n, 0
-        while i < len(order):
-            end = self._end_of_part(order, i, n, chunk, numbers)
-            part = order[i:end]
-            rows, labels = part[part < n], part[part >= n] - n
-            own = chunk[slice(rows[0], rows[-1] + 1)] if len(rows) else None
-            blocks += self._process_part(own, numbers[labels], is_label[i:end])
-            i = end
+        # Parts, in each of which no row comes and is learned: up to the first label of
+        # one of its rows. The last one has labels that come after all rows.
+        own, ends = numbers - (self._n_rows - n), np.full(n + 1, n + 1)
+        ends[own[own >= 0]] = before[own >= 0]
+        ends, start = np.minimum.accumulate(ends[::-1])[::-1], 0
+        while start < max(n, 1 + before.max(initial=-1)):
+            end = ends[start]
+            due = slice(*np.searchsorted(before, [start, end]))
+            rows = chunk[start:end], numbers[due], before[due] - start
+            blocks += self._process_part(*rows)
+            start = end
         return blocks
-
-    def _end_of_part(self, order, start, n, chunk, numbers):
-        """Return where a row is to be learned that has come since the start."""
-        place = np.empty(len(order), np.intp)
-        place[order] = np.arange(len(order))
-        if not n:
-            return len(order)
-        own = np.flatnonzero(numbers >= chunk.numbers[0])
-        of_labels, of_rows = place[n + own], place[numbers[own] - chunk.numbers[0]]
-        ends = of_labels[(of_labels >= start) & (of_rows >= start)]
-        return ends.min(initial=len(order))
 
     def _learn_first(self, number):
         """Learn the first row; then the rows come that came before its label.
@@ -284,34 +269,30 @@ class DelayedEstimator:
         self._store.observe(lambda X: learner.predictor._come(X, learner.methods)[1])
         return blocks
 
-    def _process_part(self, chunk, numbers, is_label):
+    def _process_part(self, chunk, numbers, before):
         """Predict and learn rows, of which none comes and is learned."""
-        if not len(numbers):
-            self._predict(chunk, self.learner.predictor._come)
-            return []
-        due, first = self._take(numbers), 0
-        n_labels = np.cumsum([len(block) for block in due])
-        ends = [*np.flatnonzero(is_label)[n_labels[:-1] - 1] + 1, len(is_label)]
-        for block, (start, end) in zip(due, pairwise([0, *ends]), strict=True):
-            of_block = is_label[start:end]
-            rows = slice(first, first + np.count_nonzero(~of_block))
-            first = rows.stop
-            self._process_block(None if chunk is None else chunk[rows], block, of_block)
-        return due
-
-    def _process_block(self, chunk, due, is_label):
-        """Predict the rows of a chunk, and learn a block of others in between."""
-        self._labels, predictor = due.y, self.learner.predictor
-        if np.count_nonzero(np.diff(is_label)) > 1 and self.learner.knows(due.y):
-            late = due.X, due.y, due.sample_weight, is_label
-            self._predict(chunk, predictor._follow, *late)
-            return
+        due = self._take(numbers) if len(numbers) else []
+        # In the order of time: each label before its row.
+        keys = np.concatenate([2 * np.arange(len(chunk)) + 1, 2 * before])
+        is_label = np.argsort(keys, kind="stable") >= len(chunk)
+        n_switches, predictor = np.diff(is_label).sum(), self.learner.predictor
+        late = _learned_together(due)
+        if len(late) == 1 and n_switches > 1 and self.learner.knows(late[0].y):
+            self._labels = late[0].y
+            rows = late[0].X, late[0].y, late[0].sample_weight, is_label
+            self._predict(chunk, predictor._follow, *rows)
+            return due
+        starts = np.cumsum([0, *map(len, late)])
         for is_learned, rows in waiting.runs(is_label):
-            if is_learned:
-                now = due[rows]
-                predictor._learn_waiting(now.X, now.y, now.sample_weight)
-            else:
+            if not is_learned:
                 self._predict(chunk[rows], predictor._come)
+                continue
+            first, last = np.searchsorted(starts, [rows.start + 1, rows.stop]) - 1
+            for i in range(first, last + 1):
+                now = late[i][max(rows.start - starts[i], 0) : rows.stop - starts[i]]
+                self._labels = now.y
+                predictor._learn_waiting(now.X, now.y, now.sample_weight)
+        return due
 
     def _predict(self, chunk, predict, *late):
         """Predict the rows of a chunk, perhaps while others are learned; store them."""
@@ -324,6 +305,14 @@ class DelayedEstimator:
     def _take(self, numbers):
         classes = self.learner.classes if self.learner.is_fitted else None
         return self._store.take(numbers, classes)
+
+
+def _learned_together(blocks):
+    """Join rows to learn, whose predictions do not count then, if they can be."""
+    blocks = [replace(block, predictions=None, classes=None) for block in blocks]
+    if len({block.key for block in blocks}) != 1:
+        return blocks
+    return [_joined(blocks, None)]
 
 
 def _coming(block):
