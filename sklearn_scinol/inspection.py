@@ -46,7 +46,7 @@ N_BARS = 5
 MIN_BARS = 5
 
 # Inches along an axis: for the label of a tick, of a bar, and of a day or an hour.
-TICK = {"x": 0.65, "y": 0.3}
+TICK = 0.65
 BAR = 0.155
 PART = 0.36
 
@@ -176,11 +176,10 @@ class TermsDisplay:
             if term.part in BARS:
                 _draw_bars(ax, term)
                 ax.set(xlim=limits, xlabel=name_of_terms)
-                _space_ticks(ax, "x", 3)
+                ax.locator_params("x", nbins=min(3, _n_that_fit(ax, "x", TICK)))
             else:
                 _draw_curve(ax, term)
                 ax.set(ylim=limits, ylabel=name_of_terms)
-                _space_ticks(ax, "y", 6)
             name = _label(term.column, MAX_TITLE)
             ax.set_title(f"{name} ({term.part})" if term.part in OF_DATES else name)
             if not (term.values.any() or term.missing):
@@ -389,7 +388,7 @@ def _draw_curve(ax, term):
         ax.plot(term.points[line], term.values[line])
         ax.plot(term.points[term.recurs], term.values[term.recurs], ".", color="C0")
     if term.part == "number":
-        _space_ticks(ax, "x", 4)
+        ax.locator_params("x", nbins=min(4, _n_that_fit(ax, "x", TICK)))
     elif term.part in ("time", "season"):
         ax.margins(x=0.0)
         _space_dates(ax, is_season=term.part == "season")
@@ -415,19 +414,10 @@ def _n_that_fit(ax, name, size):
     return max(1, int(length / ax.figure.dpi / size))
 
 
-def _space_ticks(ax, name, n_intervals):
-    """Limit the number of ticks of an axis, so that their labels do not overlap."""
-    from matplotlib.ticker import MaxNLocator
-
-    n = min(n_intervals, _n_that_fit(ax, name, TICK[name]))
-    axis = ax.xaxis if name == "x" else ax.yaxis
-    axis.set_major_locator(MaxNLocator(n, steps=[1, 2, 2.5, 5, 10]))
-
-
 def _space_dates(ax, is_season):
     from matplotlib import dates
 
-    n = _n_that_fit(ax, "x", TICK["x"])
+    n = _n_that_fit(ax, "x", TICK)
     if is_season:
         ax.xaxis.set_major_locator(
             dates.MonthLocator([1, 4, 7, 10] if n > 2 else [1, 7])

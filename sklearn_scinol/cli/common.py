@@ -155,11 +155,13 @@ def pair(text):
 # Files.
 
 
-def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
-    """Open a stream of files by the options of :func:`add_reading` and further ones.
+def open_stream(arguments, files, model, names, kinds, columns, keep=(), **options):
+    """Open a stream of files for a model, by the options of :func:`add_reading`.
 
-    `kinds` are known kinds of columns, and `keep` names of columns of which the text is
-    wanted as it is.
+    `names` are all columns of the files that the model has learned; None stands for
+    those that it knows, and an empty list for a new model. `kinds` and `columns` are of
+    :func:`known_columns`, `keep` names of columns of which the text is wanted as it is,
+    and `options` further ones of `read_table`.
     """
     file_format, types = format_of(find_files(files), arguments.file_format), {}
     is_json, is_of_text = file_format == "json", file_format in ("csv", "json")
@@ -168,43 +170,32 @@ def open_stream(arguments, files, kinds=None, columns=None, keep=(), **options):
         columns = [*columns, *added]
         if is_of_text:
             types = dict.fromkeys(added, "string")
-    for name, kind in (kinds or {}).items():
+    for name, kind in kinds.items():
         if kind in TYPES_OF_KINDS:  # numbers and texts look alike in text files
             is_text = kind in ("category", "text") and is_of_text
             is_amount = kind == "number" and name == options.get("target")
             is_type = is_text or (is_amount and not is_json)  # else the file's own
             types[name] = (str if is_type else LateType)(TYPES_OF_KINDS[kind])
     types |= arguments.column_types
-    names = options.pop("names", None)
+    encoder = encoder_of(model)
+    for name in "missing_columns", "new_columns":
+        options[name] = getattr(arguments, name) or getattr(encoder, name, "error")
+    if names == [] and arguments.columns:  # files may have others
+        options["new_columns"] = "ignore"
+    if names is None:
+        roles = (getattr(arguments, each, None) for each in COLUMN_ROLES)
+        names = [*getattr(model, "feature_names_in_", ()), *filter(None, roles)]
     options = {name: getattr(arguments, name) for name in OF_READING} | options
     stream = read_table(files, columns=columns, column_types=types or None, **options)
     if missing := [name for name in keep if name not in stream.columns]:
         raise ValueError(f"{stream.files[0]} has no column {missing[0]!r} to keep.")
-    if names and (new := {*stream.columns} - {*names, *(columns or ()), *keep}):
+    new = {*stream.columns} - {*names, *(columns or ()), *keep} if names else {}
+    if new and options["new_columns"] == "error":
         raise ValueError(
             f"{stream.files[0]} also has {quote(str(sorted(new))[1:-1])}, which the "
             "model does not know: pass --new-columns ignore to leave such columns out."
         )
     return stream
-
-
-def columns_to_ignore(arguments, model, names):
-    """Return options of :func:`open_stream` for columns that are missing or new.
-
-    `names` are all columns of the files that the model has learned; None stands for
-    those that it knows.
-    """
-    options, encoder = {}, encoder_of(model)
-    for name in "missing_columns", "new_columns":
-        options[name] = getattr(arguments, name) or getattr(encoder, name, "error")
-    if names == [] and arguments.columns:  # of a new model: files may have others
-        options["new_columns"] = "ignore"
-    if names is None:
-        roles = (getattr(arguments, each, None) for each in COLUMN_ROLES)
-        names = [*getattr(model, "feature_names_in_", ()), *filter(None, roles)]
-    if options["new_columns"] == "ignore":
-        names = None
-    return options | {"names": names}
 
 
 def check_not_read(path, files):

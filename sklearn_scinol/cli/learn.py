@@ -340,10 +340,11 @@ def _open(arguments, model, files, known, progress):
     return common.open_stream(
         arguments,
         files,
+        model,
+        names,
         **known | {"columns": columns},
         target=arguments.target,
         sample_weight=arguments.weight,
-        **common.columns_to_ignore(arguments, model, names),
     )
 
 
@@ -477,10 +478,11 @@ def _new_model(arguments, known):
     stream = common.open_stream(
         arguments,
         arguments.paths,
+        None,
+        [],
+        **known,
         target=arguments.target,
         read_ahead=0,
-        **known,
-        **common.columns_to_ignore(arguments, None, []),
     )
     X, y = common.read_first(stream, arguments.on_bad_row)
     task = arguments.task or "auto"

@@ -73,11 +73,7 @@ def run(arguments):
     known = common.known_columns(model)
     names = (progress or {}).get("names")
     stream = common.open_stream(
-        arguments,
-        arguments.paths,
-        keep=arguments.keep,
-        **known,
-        **common.columns_to_ignore(arguments, model, names),
+        arguments, arguments.paths, model, names, **known, keep=arguments.keep
     )
     with _output(arguments.output) as file:
         writer = csv.writer(file, lineterminator="\n")
