@@ -22,8 +22,14 @@ class _Block(Rows):
     numbers: np.ndarray  # of the rows in the stream, ascending
     X: Any  # as they came, or `Waiting` once they were observed
     known: np.ndarray  # when their labels come
+    waits: np.ndarray  # whether they were not learned yet
     predictions: dict | None = None
     classes: np.ndarray | None = None
+
+    @property
+    def rest(self):
+        """The rows that still wait."""
+        return self if self.waits.all() else self[np.flatnonzero(self.waits)]
 
     @property
     def key(self):
@@ -44,21 +50,17 @@ class _Store:
     """Blocks of rows that wait, in the order in which they came."""
 
     def __init__(self):
-        self._blocks, self._wait = [], []  # and which rows of each still wait
+        self._blocks = []
 
     def add(self, block):
         """Add rows that came last."""
         if len(block):
             self._blocks.append(block)
-            self._wait.append(np.ones(len(block), bool))
 
     def packed(self):
         """Return all rows as plain data."""
-        packed = []
-        for block, waits in zip(self._blocks, self._wait, strict=True):
-            rest = block[np.flatnonzero(waits)]
-            packed.append(vars(rest) | {"X": waiting.pack_rows(rest.X)})
-        return packed
+        rests = [block.rest for block in self._blocks]
+        return [vars(rest) | {"X": waiting.pack_rows(rest.X)} for rest in rests]
 
     def take(self, numbers, classes):
         """Remove rows; return them in the order of `numbers`, in blocks."""
@@ -68,7 +70,7 @@ class _Store:
         for place in found.tolist():
             block, own = self._blocks[place], places == place
             rows = np.searchsorted(block.numbers, numbers[own])
-            self._wait[place][rows] = False
+            block.waits[rows] = False
             order[own] = sum(map(len, parts)) + np.arange(len(rows))
             is_range = (np.diff(rows) == 1).all()
             parts.append(block[slice(rows[0], rows[-1] + 1) if is_range else rows])
@@ -87,30 +89,24 @@ class _Store:
     def _tidy(self, places):
         """Drop blocks that are empty, and copy what is left of others by half."""
         for place in places[::-1].tolist():
-            waits = self._wait[place]
-            if not waits.any():
-                del self._blocks[place], self._wait[place]
-            elif 2 * waits.sum() < len(waits):
-                self._blocks[place] = self._blocks[place][np.flatnonzero(waits)]
-                self._wait[place] = waits[waits]
+            block = self._blocks[place]
+            if not block.waits.any():
+                del self._blocks[place]
+            elif 2 * block.waits.sum() < len(block):
+                self._blocks[place] = block.rest
 
     def own(self, first):
         """Copy the rows from number `first` on, which change with those of the user."""
         for place, block in enumerate(self._blocks):
             if block.numbers[0] >= first:
-                waits = self._wait[place]
-                rest = block if waits.all() else block[np.flatnonzero(waits)]
-                rest = replace(rest, X=_copied(rest.X))
-                self._blocks[place], self._wait[place] = rest, waits[waits]
+                rest = block.rest
+                self._blocks[place] = replace(rest, X=_copied(rest.X))
 
     def observe(self, observe):
         """Replace all rows that were not observed by what `observe` returns of them."""
-        observed = _Store()
-        for block, waits in zip(self._blocks, self._wait, strict=True):
-            rest = block[np.flatnonzero(waits)]
-            rest.X = observe(rest.X)
-            observed.add(_coming(rest))
-        self._blocks, self._wait = observed._blocks, observed._wait
+        rests, self._blocks = [block.rest for block in self._blocks], []
+        for rest in rests:
+            self.add(_coming(replace(rest, X=observe(rest.X))))
 
 
 class DelayedEstimator:
@@ -132,7 +128,7 @@ class DelayedEstimator:
                 "Pipeline."
             )
         self._labels = np.empty(0)  # that are learned at present
-        nothing = dict.fromkeys(("numbers", "X", "y", "known"), np.empty(0))
+        nothing = dict.fromkeys(("numbers", "X", "y", "known", "waits"), np.empty(0))
         self._nothing = _Block(**nothing, sample_weight=None)
         classes = learner.first_call.get("classes")
         if learner.is_fitted and classes is not None and not adds_classes(estimator):
@@ -151,8 +147,9 @@ class DelayedEstimator:
         first, n = self._n_rows, len(y)
         self._n_rows += n
         c = None if sample_weight is None else sample_weight.copy()
-        numbers = np.arange(first, first + n)
-        chunk = _Block(numbers=numbers, X=X, y=y.copy(), sample_weight=c, known=known)
+        of_rows = {"numbers": np.arange(first, first + n), "known": known}
+        of_rows |= {"X": X, "y": y.copy(), "sample_weight": c}
+        chunk = _Block(**of_rows, waits=np.ones(n, bool))
         self._numbers = np.append(self._numbers, chunk.numbers[known < np.inf])
         self._known = np.append(self._known, known[known < np.inf])
         numbers, before = self._due(times, first, horizon)

@@ -948,7 +948,7 @@ def test_letters_that_the_terminal_does_not_have(works):
     Path("data.csv").write_text(text, encoding="utf-8")
     works(f"learn data.csv {CLASSES} --model m.skops")
     with stdout_in(open("inspected", "wb"), "ascii"):
-        assert main("inspect m.skops".split()) == 0
+        assert main(["inspect", "m.skops"]) == 0
     assert "ja, s\\xe5 v" in Path("inspected").read_text("ascii")
     with stdout_in(open("predicted", "wb"), "ascii"):
         assert main(PREDICT.split()) == 0
