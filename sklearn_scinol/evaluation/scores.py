@@ -336,38 +336,31 @@ def _of_fields(function, blocks):
     return replace(blocks[0], **{n: made([f[n] for f in fields]) for n in names})
 
 
-class _Score:
-    """Running score, which is saved without its scorer."""
-
-    def __init__(self, scorer):
-        self.scorer = scorer
-
-    def __getstate__(self):
-        return vars(self) | {"scorer": None}
+# Running scores: what rows change. Each is given its scorer, which is not saved.
 
 
-class MeanScore(_Score):
+class MeanScore:
     """Score that is a mean over rows, from the sum so far."""
 
     total = weight = 0.0
 
-    def add(self, rows):
-        rows = rows.measured_by(self.scorer)
+    def add(self, rows, scorer):
+        rows = rows.measured_by(scorer)
         if len(rows):
             weight = rows.sample_weight.sum()
-            self.total += weight * rows.score(self.scorer)
+            self.total += weight * rows.score(scorer)
             self.weight += weight
 
-    def value(self):
+    def value(self, scorer):
         return self.total / self.weight if self.weight else np.nan
 
 
-class LabelScore(_Score):
+class LabelScore:
     """Score of predicted labels, from the confusion matrix."""
 
     classes = None
 
-    def add(self, rows):
+    def add(self, rows, scorer):
         classes = rows.classes
         if self.classes is None or self.classes.size < classes.size:
             confusion = np.zeros((classes.size, classes.size))
@@ -383,7 +376,7 @@ class LabelScore(_Score):
     def weight(self):
         return self.confusion.sum()
 
-    def value(self):
+    def value(self, scorer):
         true, predicted = self.confusion.nonzero()
         rows = Rows(
             y=self.classes[true],
@@ -391,17 +384,17 @@ class LabelScore(_Score):
             sample_weight=self.confusion[true, predicted],
             classes=self.classes,
         )
-        return rows.score(self.scorer)
+        return rows.score(scorer)
 
 
-class R2Score(_Score):
+class R2Score:
     """Coefficient of determination, from moments of targets and errors."""
 
     n_rows = 0
     weight = mean = 0.0
     squares = squared_errors = 0.0  # sums, weighted: of deviations from the mean first
 
-    def add(self, rows):
+    def add(self, rows, scorer):
         y, c = rows.y.astype(np.float64), rows.sample_weight
         c = c.reshape(-1, *[1] * (y.ndim - 1))
         weight = c.sum()
@@ -415,7 +408,7 @@ class R2Score(_Score):
         self.squared_errors = self.squared_errors + errors
         self.n_rows, self.weight = self.n_rows + len(rows), total
 
-    def value(self):
+    def value(self, scorer):
         if self.n_rows < 2:
             return np.nan
         errors, squares = np.atleast_1d(self.squared_errors, self.squares)
@@ -428,19 +421,18 @@ class R2Score(_Score):
 class _AnyScore:
     """Any other score, from all labels and predictions."""
 
-    def __init__(self, scorer):
-        self.scorer = scorer
+    def __init__(self):
         self.blocks = []
 
-    def add(self, rows):
-        method = next(m for m in accepted_methods(self.scorer) if m in rows.predictions)
+    def add(self, rows, scorer):
+        method = next(m for m in accepted_methods(scorer) if m in rows.predictions)
         predictions = {method: rows.predictions[method]}
         self.blocks.append(replace(rows, predictions=predictions))
 
-    def value(self):
+    def value(self, scorer):
         rows = concatenate(self.blocks)
         self.blocks = [rows]
-        return rows.score(self.scorer)
+        return rows.score(scorer)
 
 
 #: Attributes of :class:`RunningScores` that rows change, but for the window.
@@ -463,17 +455,17 @@ def _running_score(scorer, rows):
     metric = scorer._score_func
     means = _MEANS_OVER_ROWS | (_MEANS_OF_LABELS if rows.are_multilabel else set())
     if metric in means and scorer._kwargs.get("normalize", True):
-        return MeanScore(scorer)
+        return MeanScore()
     if (
         rows.classes is not None
         and not rows.are_multilabel
         and accepted_methods(scorer) == ("predict",)
         and "sample_weight" in signature(metric).parameters
     ):
-        return LabelScore(scorer)
+        return LabelScore()
     if metric is of_sklearn.r2_score and not scorer._kwargs:
-        return R2Score(scorer)
-    return _AnyScore(scorer)
+        return R2Score()
+    return _AnyScore()
 
 
 class _Window:
@@ -589,8 +581,6 @@ class RunningScores:
     def restore(self, state):
         """Go on from a :meth:`state` of scores by the same metrics, without window."""
         vars(self).update({name: state[name] for name in _STATE})
-        for name, score in self.scores.items():
-            score.scorer = self.scorers[name]
         if self.monitor is not None:
             self.alarms = [*getattr(self.monitor, "alarms_", ())]
 
@@ -611,13 +601,14 @@ class RunningScores:
                     name: _running_score(scorer, rows)
                     for name, scorer in self.scorers.items()
                 }
-            for score in self.scores.values():
-                score.add(rows)
+            for name, score in self.scores.items():
+                score.add(rows, self.scorers[name])
             self.pending = []
             self.n_pending = 0
 
     def _values(self):
-        return {name: float(score.value()) for name, score in self.scores.items()}
+        values = {n: score.value(self.scorers[n]) for n, score in self.scores.items()}
+        return {name: float(value) for name, value in values.items()}
 
     def _add_point(self, values):
         self.n_samples.append(self.n_added)

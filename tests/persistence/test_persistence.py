@@ -203,7 +203,7 @@ def test_trusted_types_are_those_of_models():
     models += [model.fit([[0.0], [1.0]], [0, 1]) for model in boosted]
     models.append(models[0]._serve([[0.0] * models[0].n_features_in_])[1])
     empty = Rows(y=np.empty(0), predictions={}, sample_weight=None, classes=None)
-    models += [LabelScore(None), MeanScore(None), R2Score(None), empty, LossMonitor()]
+    models += [LabelScore(), MeanScore(), R2Score(), empty, LossMonitor()]
     assert models[-1].update(np.arange(10_000)).size > 0
     traits = attrgetter("estimator", "loss", "algorithm", "is_joint")
     covering = {trait: case for case in CASES for trait in traits(case)}
