@@ -9,7 +9,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import _num_samples
 
 from ..tables.frames import is_dict_rows, library_of, open_frame
-from ..tables.kinds import as_kind, check_order, infer_kind
+from ..tables.kinds import as_kind, check_order, kind_of_times
 
 #: Microseconds of the units of a delay.
 UNITS = {
@@ -92,26 +92,16 @@ class Arrivals:
     def _column(self, frame, name):
         """Return a column as numbers, dates in microseconds, and what is missing."""
         name = f"x{name}" if isinstance(name, Integral) else name
-        if name not in frame.names:
-            raise ValueError(f"There is no column {name!r} (columns: {frame.names}).")
-        column = frame.column(name)
-        kind = infer_kind(column)
+        kind = kind_of_times(frame, name)
         if kind is None:  # all are missing
             return np.zeros(frame.n_rows), np.ones(frame.n_rows, bool)
-        if kind in ("category", "text"):
-            kind = "date"
-        if kind not in ("date", "number"):
-            raise ValueError(
-                f"Times must be dates or numbers, but the column {name!r} is of kind "
-                f"{kind!r}."
-            )
         if self._kind not in (None, kind):
             raise ValueError(
                 f"Times were {self._kind}s before, but the column {name!r} is of kind "
                 f"{kind!r}."
             )
         self._kind = kind
-        values, is_missing = as_kind(column, kind, name)
+        values, is_missing = as_kind(frame.column(name), kind, name)
         if kind == "date":
             values = values.astype("datetime64[us]").astype(np.int64)
         return values.astype(np.float64), is_missing

@@ -31,6 +31,11 @@ class _Block(Rows):
         """The rows that still wait."""
         return self if self.waits.all() else self[np.flatnonzero(self.waits)]
 
+    def due(self, horizon):
+        """Return numbers of rows whose labels come by the horizon, and when they do."""
+        is_due = self.waits & (self.known <= horizon)
+        return self.numbers[is_due], self.known[is_due]
+
     @property
     def key(self):
         """Key that is the same for blocks that can be joined."""
@@ -56,6 +61,9 @@ class _Store:
         """Add rows that came last."""
         if len(block):
             self._blocks.append(block)
+
+    def __iter__(self):
+        return iter(self._blocks)
 
     def packed(self):
         """Return all rows as plain data."""
@@ -118,7 +126,6 @@ class DelayedEstimator:
     def __init__(self, learner, arrivals):
         self.learner, self.arrivals = learner, arrivals
         self._store, self._n_rows = _Store(), 0
-        self._numbers, self._known = np.empty(0, np.intp), np.empty(0)
         estimator = learner.predictor
         is_exact = hasattr(estimator, "row_by_row") and not learner.transformers
         self._process = self._process_rows if is_exact else self._process_chunk
@@ -128,7 +135,8 @@ class DelayedEstimator:
                 "Pipeline."
             )
         self._labels = np.empty(0)  # that are learned at present
-        nothing = dict.fromkeys(("numbers", "X", "y", "known", "waits"), np.empty(0))
+        nothing = dict.fromkeys(("X", "y", "known"), np.empty(0))
+        nothing |= {"numbers": np.empty(0, np.intp), "waits": np.empty(0, bool)}
         self._nothing = _Block(**nothing, sample_weight=None)
         classes = learner.first_call.get("classes")
         if learner.is_fitted and classes is not None and not adds_classes(estimator):
@@ -150,9 +158,7 @@ class DelayedEstimator:
         of_rows = {"numbers": np.arange(first, first + n), "known": known}
         of_rows |= {"X": X, "y": y.copy(), "sample_weight": c}
         chunk = _Block(**of_rows, waits=np.ones(n, bool))
-        self._numbers = np.append(self._numbers, chunk.numbers[known < np.inf])
-        self._known = np.append(self._known, known[known < np.inf])
-        numbers, before = self._due(times, first, horizon)
+        numbers, before = self._due(chunk, times, horizon)
         blocks = self._process(chunk, numbers, before)
         self._store.own(first)
         self.learner.seconds += learning_time() - start
@@ -161,7 +167,8 @@ class DelayedEstimator:
     def finish(self):
         """Learn the rows that wait, and return them as :meth:`follow`."""
         start = learning_time()
-        numbers, before = self._due(np.empty(0), self._n_rows, np.inf)
+        end = np.finfo(np.float64).max  # other labels never come
+        numbers, before = self._due(self._nothing, np.empty(0), end)
         blocks = []
         if len(numbers):
             blocks = self._process(self._nothing, numbers, before)
@@ -174,8 +181,6 @@ class DelayedEstimator:
             "waiting": self._store.packed(),
             "arrivals": self.arrivals.state(),
             "n_rows": self._n_rows,
-            "numbers": self._numbers,
-            "known": self._known,
         }
 
     def restore(self, state):
@@ -185,22 +190,20 @@ class DelayedEstimator:
             self._store.add(_Block(**packed | {"X": X}))
         self.arrivals.restore(state["arrivals"])
         self._n_rows = state["n_rows"]
-        self._numbers, self._known = state["numbers"], state["known"]
 
     def lacks_classes(self, y):
         """Whether labels show that the first chunk did not have all classes."""
         return any(self.learner.lacks_classes(each) for each in (y, self._labels))
 
-    def _due(self, times, first, horizon):
+    def _due(self, chunk, times, horizon):
         """Return the rows whose labels come by the horizon, and before which row each.
 
-        The first of the rows of `times` has the number `first`.
+        These are rows that wait or of the chunk, which come at `times`.
         """
-        is_due = self._known <= horizon
-        numbers, known = self._numbers[is_due], self._known[is_due]
-        self._numbers, self._known = self._numbers[~is_due], self._known[~is_due]
+        due = [block.due(horizon) for block in (*self._store, chunk)]
+        numbers, known = map(np.concatenate, zip(*due, strict=True))
         before = np.searchsorted(times, known)
-        before = np.maximum(before, numbers - first + 1)
+        before = np.maximum(before, numbers - (self._n_rows - len(chunk)) + 1)
         order = np.lexsort([numbers, known, before])
         return numbers[order], before[order]
 

@@ -29,6 +29,7 @@ from ..tables.kinds import (
     as_kind,
     check_order,
     infer_kind,
+    kind_of_times,
     parse_date,
     parse_number,
     parse_text,
@@ -272,8 +273,6 @@ class OnlineHistory(TableReader):
     def _find_columns(self, frame):
         """Find the columns of keys and values in the first rows."""
         time = None if self.time is None else _name(self.time)
-        if time is not None and time not in frame.names:
-            raise ValueError(f"There is no column {time!r} (columns: {frame.names}).")
         others = [name for name in frame.names if name != time]
         kinds = {}
         if self.keys is None or self.values is None:
@@ -319,20 +318,12 @@ class OnlineHistory(TableReader):
 
     def _find_kind_of_time(self, frame):
         """Return the kind of times; check that it has the parts that keys name."""
-        kind, name = "row", None
-        if self.time is not None:
-            name = _name(self.time)
-            kind = infer_kind(frame.column(name))
-            if kind is None:
-                raise ValueError(
-                    f"The time column {name!r} has no value in the first rows, which "
-                    "would tell whether it has dates or numbers."
-                )
-        if kind in ("category", "text"):  # dates, if it can be read
-            kind = "date"
-        if kind not in ("date", "number", "row"):
+        name = None if self.time is None else _name(self.time)
+        kind = "row" if name is None else kind_of_times(frame, name)
+        if kind is None:
             raise ValueError(
-                f"The time column {name!r} must have dates or numbers, got {kind}s."
+                f"The time column {name!r} has no value in the first rows, which would "
+                "tell whether it has dates or numbers."
             )
         names = [name for key in self.keys_ for name in key]
         parts = [name for name in names if not self._is_column(name)]

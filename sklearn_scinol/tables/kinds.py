@@ -50,6 +50,24 @@ def infer_kind(column):
     return "text" if is_text else "category"
 
 
+def kind_of_times(frame, name):
+    """Infer the kind of a column of times: dates or numbers; None if all are missing.
+
+    Strings are dates, if they can be read.
+    """
+    if name not in frame.names:
+        raise ValueError(f"There is no column {name!r} (columns: {frame.names}).")
+    kind = infer_kind(frame.column(name))
+    if kind in ("category", "text"):
+        return "date"
+    if kind not in ("date", "number", None):
+        raise ValueError(
+            f"Times must be dates or numbers, but the column {name!r} is of kind "
+            f"{kind!r}."
+        )
+    return kind
+
+
 def as_kind(column, kind, name):
     """Convert a column to float64 with NaN, bool, datetime64, timedelta64 or strings.
 

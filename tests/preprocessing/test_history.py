@@ -337,7 +337,7 @@ def test_columns_by_default():
         ({"keys": ["hour"], "time": "amount"}, "needs a time column of dates"),
         ({"time": "card"}, "'c.' is not a date"),
         ({"time": "empty"}, "'empty' has no value in the first rows"),
-        ({"time": "ok"}, "must have dates or numbers, got booleans"),
+        ({"time": "ok"}, "column .ok. is of kind .boolean."),
         ({"values": ["card"]}, "could not convert string to float"),
         ({"n_hashed": 0}, "The 'n_hashed' parameter of"),
         ({"keys": "card"}, "The 'keys' parameter of"),
