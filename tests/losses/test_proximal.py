@@ -7,24 +7,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from support import naive
+from support.losses import SEPARATE
 
 from sklearn_scinol import losses
 from sklearn_scinol.losses.methods import MAX_STEP
 from sklearn_scinol.losses.proximal import proximal_step
 
-LOSSES = [
-    (losses.Logistic(), naive.Logistic()),
-    (losses.Hinge(), naive.Hinge()),
-    (losses.SquaredHinge(), naive.SquaredHinge()),
-    (losses.AbsoluteError(), naive.AbsoluteError()),
-    (losses.SquaredError(), naive.SquaredError()),
-    (losses.Huber(0.7), naive.Huber(0.7)),
-    (losses.EpsilonInsensitive(0.3), naive.EpsilonInsensitive(0.3)),
-    (losses.EpsilonInsensitive(0.0), naive.EpsilonInsensitive(0.0)),
-    (losses.Quantile(0.8), naive.Quantile(0.8)),
-]
 each_loss = pytest.mark.parametrize(
-    ("loss", "plain"), LOSSES, ids=[str(loss) for loss, _ in LOSSES]
+    ("loss", "plain"), [both[:2] for both in SEPARATE.values()], ids=SEPARATE
 )
 
 
@@ -32,11 +22,6 @@ each_loss = pytest.mark.parametrize(
 def floating_point_as_in_the_engines():
     with np.errstate(all="ignore"):
         yield
-
-
-def test_every_loss_is_tested():
-    tested = {type(loss) for loss, _ in LOSSES}
-    assert tested == {*losses.CLASSIFICATION.values(), *losses.REGRESSION.values()}
 
 
 def classifies(loss):

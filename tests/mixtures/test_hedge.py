@@ -33,7 +33,7 @@ from sklearn.utils import get_tags
 from support import naive_hedge
 from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
-from support.registry import ENGINES, compiled, seeds, thoroughly
+from support.registry import compiled, seeds, thoroughly
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -959,7 +959,6 @@ def test_extreme_values(engine):
 
 @pytest.mark.parametrize("n_outputs", [None, 2])
 @pytest.mark.parametrize("exclude", [["pools"], []])
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_standard_deviations(n_outputs, exclude, engine):
     rng = np.random.default_rng(0)
     X, shape = rng.normal(size=(60, 3)), (60,) if n_outputs is None else (60, n_outputs)

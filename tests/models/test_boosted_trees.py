@@ -2,6 +2,7 @@
 
 import pickle
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,18 +10,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import make_friedman1
 from sklearn.tree import ExtraTreeRegressor
 from support.local import data, labels, weights
-from support.registry import ENGINES, seeds
+from support.registry import seeds
 
 from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
 from sklearn_scinol.estimators.boosted_trees import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
 )
+from sklearn_scinol.mixtures import default_experts
 from sklearn_scinol.models import boosted_trees
 from sklearn_scinol.models.model import Chunk
 from sklearn_scinol.transforms.placement import Placement
 
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+#: Mixtures with few experts beside boosted trees.
+OTHERS = [*({*default_experts.KINDS} - {"boosted_trees"})]
+mixture = partial(HedgeRegressor, exclude=OTHERS, random_state=0)
 
 KINDS = "one target", "two targets", "two classes", "four classes", "labels"
 
@@ -124,7 +128,6 @@ def naive_predictions(kind, model, X, y, c, new, n_calls):
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_reference(kind, weighted, engine):
     X, y = rows_of(kind)
     c = weights(len(y)) if weighted else np.ones(len(y))
@@ -167,7 +170,6 @@ def test_rows_in_any_parts(kind):
 # Rows that are new.
 
 
-@engines
 def test_new_rows_are_only_predicted(engine):
     X, y = rows_of("one target")
     model = begun("one target", X, y)
@@ -214,11 +216,10 @@ def test_equal_weights(weight):
 def test_first_rows_without_weight():
     X, y = data(520, 4, n_outputs=1)
     c = np.repeat([0.0, 1.0], 260)
-    model = HedgeRegressor(shuffle=False).fit(X, y, c)
+    model = mixture(shuffle=False).fit(X, y, c)
     assert model.named_estimators_["boosted-trees"]._model.n_stages > 0
 
 
-@engines
 def test_means_before_the_first_tree(engine):
     X, y = rows_of("two targets")
     model = begun("two targets", X[:1], y[:1])
@@ -230,8 +231,8 @@ def test_means_before_the_first_tree(engine):
 
 def test_zero_of_the_target():
     X, y = make_friedman1(300, n_features=5, random_state=0)
-    expected = HedgeRegressor(random_state=0).fit(X, y).predict(X)
-    shifted = HedgeRegressor(random_state=0).fit(X, y - 1024.0).predict(X)
+    expected = mixture().fit(X, y).predict(X)
+    shifted = mixture().fit(X, y - 1024.0).predict(X)
     assert_allclose(shifted + 1024.0, expected, rtol=1e-9)
 
 
@@ -319,13 +320,13 @@ def test_other_columns():
 
 def test_mixtures_that_learn_rows_several_times():
     X, y = make_friedman1(400, n_features=6, random_state=0)
-    regressor = HedgeRegressor(random_state=0).fit(X, y)
+    regressor = mixture().fit(X, y)
     assert regressor.expert_kinds_["boosted_trees"] == "boosted-trees"
     model = regressor.named_estimators_["boosted-trees"]._model
     assert model.n_grown == 400  # also those that were held out
     for other in (
-        HedgeRegressor().partial_fit(X, y),
-        HedgeRegressor(max_iter=1, tol=None).fit(X, y),
+        mixture().partial_fit(X, y),
+        mixture(max_iter=1, tol=None).fit(X, y),
     ):
         reason = other.expert_kinds_["boosted_trees"]
         assert reason == "none: rows are learned once"
@@ -341,9 +342,10 @@ def test_they_make_fit_better(mixture):
     y = 4.0 * ((first & second) | (third & fourth)) + X[:, 4]
     if mixture is HedgeClassifier:
         y = labels(y, 3)
+    slow = ["random_features", "neighbors", "additive"]
     scores = [
         mixture(exclude=exclude, random_state=0).fit(X[:400], y[:400])
-        for exclude in ([], ["boosted_trees"])
+        for exclude in (slow, [*slow, "boosted_trees"])
     ]
     with_trees, without = (each.score(X[400:], y[400:]) for each in scores)
     assert with_trees > without
@@ -354,7 +356,7 @@ def test_they_make_fit_better(mixture):
 
 def fitted():
     X, y = rows_of("one target", 120)
-    return HedgeRegressor(random_state=0).fit(X, y), X, y
+    return mixture().fit(X, y), X, y
 
 
 def test_trees_side_by_side(monkeypatch):
@@ -366,7 +368,7 @@ def test_trees_side_by_side(monkeypatch):
         return grow(*arguments)
 
     monkeypatch.setattr(boosted_trees, "_grow_tree", grown)
-    together = HedgeRegressor(random_state=0, n_jobs=2).fit(X, y)
+    together = mixture(n_jobs=2).fit(X, y)
     assert_array_equal(together.predict(X), model.predict(X))
     assert threading.get_ident() not in threads
 
@@ -383,15 +385,7 @@ def test_saved_models_go_on(tmp_path):
     assert_array_equal(copied.predict(X), model.predict(X))
 
 
-def test_refused_rows_change_nothing():
-    model, X, y = fitted()
-    expected = model.predict(X)
-    with pytest.raises(ValueError, match="infinity"):
-        model.partial_fit(np.vstack([X, np.full(X.shape[1], np.inf)]), [*y, 1.0])
-    assert_array_equal(model.predict(X), expected)
-
-
-def test_interrupted_fit_leaves_the_model(monkeypatch):
+def test_refused_rows_and_interruptions_change_nothing(monkeypatch):
     model, X, y = fitted()
     expected, calls = model.predict(X), []
 
@@ -401,6 +395,9 @@ def test_interrupted_fit_leaves_the_model(monkeypatch):
             raise KeyboardInterrupt
         return y
 
+    with pytest.raises(ValueError, match="infinity"):
+        model.partial_fit(np.vstack([X, np.full(X.shape[1], np.inf)]), [*y, 1.0])
+    assert_array_equal(model.predict(X), expected)
     monkeypatch.setattr(boosted_trees.BoostedTreesModel, "_targets", interrupted)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[::-1], y)

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import is_classifier
 from support import naive_extra_tree, naive_forest
 from support.local import data, labels, stream, weights
-from support.registry import ENGINES, EXTRA_TREES, seeds
+from support.registry import EXTRA_TREES, seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -20,7 +20,6 @@ from sklearn_scinol import (
     merge_models,
 )
 
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", EXTRA_TREES)
 
 
@@ -50,7 +49,6 @@ def naive_trees(model, n_classes=0, **options):
     ],
 )
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_reference(n_classes, n_features, options, weighted, engine):
     """Of classes, or of numbers."""
     X, y = data(220 if n_classes else 150, n_features)
@@ -80,7 +78,6 @@ def test_reference(n_classes, n_features, options, weighted, engine):
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("kind", ["worst", "turn", "noise"])
 @pytest.mark.parametrize(("n_trees", "max_nodes"), [(1, 1000), (3, 9)])
-@engines
 def test_regret_against_the_best_pruning(kind, n_trees, max_nodes, engine):
     """In hindsight, whatever the labels are; see Notes of the classifier.
 
@@ -120,7 +117,6 @@ def test_regret_against_the_best_pruning(kind, n_trees, max_nodes, engine):
     "increasing", [np.arctan, np.cbrt, lambda X: 2.0**70 * X, lambda X: X / 2.0**70]
 )
 @estimators
-@engines
 @seeds
 def test_increasing_functions_change_nothing(estimator, seed, increasing, engine):
     """To the last bit, where different values stay different."""
@@ -139,7 +135,6 @@ def test_increasing_functions_change_nothing(estimator, seed, increasing, engine
     assert_array_equal(*said)
 
 
-@engines
 def test_several_outputs(engine):
     """Their order does not matter, nor one that never changes."""
     X, y = data(200, 5, 2)
@@ -154,7 +149,6 @@ def test_several_outputs(engine):
     assert_allclose(with_constant[1:, 1], 0.7)
 
 
-@engines
 def test_rows_that_say_nothing_and_rules(engine):
     """Leaves of one label do not try to split; a rule is found at once."""
     X, _ = data()
@@ -206,7 +200,6 @@ def test_any_rows_and_weights(rows):
 
 
 @estimators
-@engines
 def test_merged_leaves_wait_for_the_same_growth(estimator, engine):
     """In units of the mean weight of all rows, which differs from each model's."""
     X, y, kind = stream(estimator)
@@ -265,7 +258,6 @@ DAMAGE = [
 
 
 @pytest.mark.parametrize(("damage", "statement"), DAMAGE)
-@engines
 def test_damage_is_found(damage, statement, engine):
     X, y, kind = stream(OnlineExtraTreesClassifier)
     model = OnlineExtraTreesClassifier(2, penalty=0.0, random_state=0)

@@ -11,7 +11,7 @@ from sklearn.base import is_classifier
 from support import naive_forest
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
-from support.registry import ENGINES, EXTRA_TREES, FORESTS, compiled
+from support.registry import EXTRA_TREES, FORESTS, compiled
 
 from sklearn_scinol import (
     MondrianForestClassifier,
@@ -22,7 +22,6 @@ from sklearn_scinol import (
 from sklearn_scinol.learners.trees import LEFT, PARENT, RIGHT
 from sklearn_scinol.models import trees
 
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", FORESTS)
 
 
@@ -47,7 +46,6 @@ def deviations_before(y, c):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("parameters", [{}, {"step": 0.3, "dirichlet": 0.7}])
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_classes_by_all_prunings(n_classes, parameters, weighted, engine):
     """The mean over all prunings, one by one, in 50 digits."""
     X, y = data(13, 3)
@@ -69,7 +67,6 @@ def test_classes_by_all_prunings(n_classes, parameters, weighted, engine):
 
 @pytest.mark.parametrize("step", [1.0, 16.0])
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_numbers_by_all_prunings(step, weighted, engine):
     X, y = data(8, 3, n_outputs=2)
     c = weights(len(y)) if weighted else np.ones(len(y))
@@ -89,7 +86,6 @@ def test_numbers_by_all_prunings(step, weighted, engine):
 
 
 @pytest.mark.parametrize("max_nodes", [1, 2, 31, 32, 10_000])
-@engines
 def test_many_rows_by_the_recursion(max_nodes, engine):
     """Up to where trees grow no more."""
     X, y = data(90)
@@ -112,7 +108,6 @@ HOSTILE = ["least likely label, few points", "least likely label, ever farther"]
 
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", HOSTILE)
-@engines
 def test_regret_against_the_best_pruning(kind, engine):
     """In hindsight, whatever the labels are; see the user guide on forests."""
     rng = np.random.default_rng(0)
@@ -168,7 +163,6 @@ def test_engines_grow_the_same_trees(n_features, estimator, engine):
 
 
 @estimators
-@engines
 def test_equal_rows_never_split(estimator, engine):
     X = np.tile([[1.0, 2.0]], (40, 1))
     y = np.arange(40) % 2
@@ -181,7 +175,6 @@ def test_equal_rows_never_split(estimator, engine):
     assert_array_equal(model.predict(X) > 0.5, y > 0.5)
 
 
-@engines
 def test_a_feature_outgrows_its_unit(engine):
     """All values before count as 0, as for all learners."""
     X, y, kind = stream(MondrianForestClassifier)
@@ -198,7 +191,6 @@ def test_a_feature_outgrows_its_unit(engine):
 
 @pytest.mark.parametrize("way", ["down", "up"])
 @estimators
-@engines
 def test_links_that_make_no_tree(way, estimator, engine):
     """An error says so, and nothing changes; a compiled loop would never end."""
     X, y, kind = stream(estimator)
@@ -226,7 +218,6 @@ def test_links_that_make_no_tree(way, estimator, engine):
 
 
 @estimators
-@engines
 def test_merged_forests_unite(estimator, engine):
     X, y, kind = stream(estimator)
     options = {"window": 60} if estimator in EXTRA_TREES else {}
@@ -259,7 +250,6 @@ def test_merged_forests_unite(estimator, engine):
 
 
 @estimators
-@engines
 def test_merged_again_and_again(estimator, engine, monkeypatch):
     """Trees of all models in turn, as many as are kept, however often."""
     monkeypatch.setattr(trees, "MAX_MERGED_TREES", 4)
@@ -274,7 +264,6 @@ def test_merged_again_and_again(estimator, engine, monkeypatch):
         assert_array_equal(merged.n_nodes_, expected)
 
 
-@engines
 def test_merged_weights_and_units(engine):
     X, y, kind = stream(MondrianForestClassifier)
     scale = np.array([1.0, 1e-150, 1.0, 1.0, 1.0])

@@ -127,30 +127,18 @@ REFERENCE_KERNELS = [
 ]
 
 
-RBF = REFERENCE_KERNELS[0]
-
-
-PRECOMPUTED = Kernel("precomputed", {"kernel": "precomputed"}, RBF.plain)
 REFERENCE_KERNELS += [
     Kernel("callable", {"kernel": multiquadric}, multiquadric),
-    Kernel(
-        "precomputed", {"kernel": "precomputed"}, partial(KERNELS["rbf"], gamma=0.5)
-    ),
+    Kernel("precomputed", {"kernel": "precomputed"}, REFERENCE_KERNELS[0].plain),
 ]
 RBF, PRECOMPUTED = REFERENCE_KERNELS[0], REFERENCE_KERNELS[-1]
-
-
-def other_parameters(case, other):
-    """Not the defaults, under the names that estimators and references share."""
-    own = {"delta": 0.1, "a": 1.1} if case.algorithm == "dfeg" else {}
-    return {"fit_intercept": False, **own} if other else {}
 
 
 def reference(case, kernel, **parameters):
     """The plain counterpart of ``make(case, **kernel.parameters, **parameters)``."""
     defaults = {"average": case.average}
     if case.diverges:
-        defaults["learning_rate"] = 0.05
+        defaults["beta"] = 0.05
     loss = case.reference_loss()
     parameters = defaults | parameters
     return KernelModel(case.algorithm, loss, kernel.plain, case.n_outputs, **parameters)

@@ -12,7 +12,7 @@ from scipy import sparse
 from support.comparisons import assert_identical
 from support.local import weights
 from support.naive_labels import shares
-from support.registry import ENGINES, compiled, seeds
+from support.registry import compiled, seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -24,8 +24,6 @@ from sklearn_scinol import (
 from sklearn_scinol.baselines import LastLabelClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
-
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 
 
 def stream(n=80, n_classes=3, seed=0):
@@ -56,7 +54,6 @@ def probabilities(X, y, c=None, **parameters):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("dirichlet", [None, 5e-4])
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_shares_by_their_definition(forgetting, n_classes, dirichlet, weighted, engine):
     X, y = stream(n_classes=n_classes)
     c = weights(len(y)) if weighted else np.ones(len(y))
@@ -71,7 +68,6 @@ def test_shares_by_their_definition(forgetting, n_classes, dirichlet, weighted, 
     assert model.n_samples_seen_ == np.count_nonzero(c)
 
 
-@engines
 def test_labels_of_a_row_are_alone(engine):
     X, y = stream()
     Y, c = (y[:, np.newaxis] == [0, 1, 2]).astype(int), weights(len(y))
@@ -81,7 +77,6 @@ def test_labels_of_a_row_are_alone(engine):
         assert_array_equal(said[:, k], alone[:, 1])
 
 
-@engines
 def test_classes_that_come_later(engine):
     X, y = stream(n_classes=5)
     names = np.array(list("dbeca"))[y]
@@ -98,7 +93,6 @@ def test_classes_that_come_later(engine):
 # Invariances.
 
 
-@engines
 @seeds
 def test_features_do_not_matter(seed, engine):
     X, y = stream(seed=seed)
@@ -151,7 +145,6 @@ def test_any_weights(rows, forgetting):
 # Labels that come late, and labels of models that are merged.
 
 
-@engines
 def test_merged_shares_are_means_by_rows(engine):
     X, y = stream()
     start = LastLabelClassifier().partial_fit(X[:9], y[:9], classes=range(3))

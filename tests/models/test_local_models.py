@@ -10,7 +10,6 @@ from sklearn.base import is_classifier, is_regressor
 from support.comparisons import assert_checkpoints_nest, assert_identical, learned
 from support.local import data, labels, make, stream, weights
 from support.registry import (
-    ENGINES,
     EXTRA_TREES,
     FORESTS,
     NEIGHBORS,
@@ -21,7 +20,6 @@ from support.registry import (
 from sklearn_scinol._state import checkpoint
 from sklearn_scinol.blocks import SIDE_BY_SIDE
 
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", ONE_PASS)
 classifiers = pytest.mark.parametrize(
     "estimator", [each for each in ONE_PASS if is_classifier(each())]
@@ -31,7 +29,6 @@ classifiers = pytest.mark.parametrize(
 @pytest.mark.cases(2)
 @estimators
 @pytest.mark.parametrize("n_outputs", [1, 2])
-@engines
 def test_chunks_do_not_matter(estimator, n_outputs, engine):
     X, y, kind = stream(estimator)
     if n_outputs > 1:
@@ -61,7 +58,6 @@ def test_chunks_do_not_matter(estimator, n_outputs, engine):
 
 
 @estimators
-@engines
 def test_predictions_are_those_that_are_charged(estimator, engine):
     X, y, kind = stream(estimator, n=100)
     asked = "decision_function" if kind else "predict"
@@ -77,7 +73,6 @@ def test_predictions_are_those_that_are_charged(estimator, engine):
 
 @pytest.mark.cases(3)
 @estimators
-@engines
 @seeds
 def test_units_do_not_matter(estimator, seed, engine):
     X, y, kind = stream(estimator, seed=seed)
@@ -98,7 +93,6 @@ def test_units_do_not_matter(estimator, seed, engine):
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("estimator", FORESTS)
-@engines
 def test_forests_draw_by_their_seeds(estimator, engine):
     X, y, kind = stream(estimator)
     said = [
@@ -121,7 +115,6 @@ NODES = {
 
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("estimator", FORESTS)
-@engines
 def test_memory_of_forests(estimator, engine):
     """As documented: bytes of a node and of a row, and slots by powers of four."""
     X, y, kind = stream(estimator, n=400)
@@ -143,7 +136,6 @@ def test_memory_of_forests(estimator, engine):
 
 
 @pytest.mark.parametrize("estimator", [e for e in ONE_PASS if is_regressor(e())])
-@engines
 @seeds
 def test_units_of_targets(estimator, seed, engine):
     X, y, _ = stream(estimator, seed=seed)
@@ -153,7 +145,6 @@ def test_units_of_targets(estimator, seed, engine):
 
 
 @estimators
-@engines
 def test_rows_of_weight_0_are_not_learned(estimator, engine):
     X, y, kind = stream(estimator)
     c = np.arange(len(y)) % 2.0
@@ -170,7 +161,6 @@ def test_rows_of_weight_0_are_not_learned(estimator, engine):
 @pytest.mark.cases(3)
 @estimators
 @pytest.mark.parametrize("container", [sparse.csr_array, np.asfortranarray])
-@engines
 def test_other_rows_are_made_dense(estimator, container, engine):
     X, y, kind = stream(estimator)
     expected = make(estimator).partial_fit(X, y, **kind)
@@ -181,7 +171,6 @@ def test_other_rows_are_made_dense(estimator, container, engine):
 
 
 @estimators
-@engines
 def test_extreme_values_are_learned(estimator, engine):
     X, y, kind = stream(estimator)
     X[50, 0], X[90, 1] = 1e308, -1e308
@@ -194,7 +183,6 @@ def test_extreme_values_are_learned(estimator, engine):
 
 
 @estimators
-@engines
 def test_a_call_that_fails_changes_nothing(estimator, engine):
     X, y, kind = stream(estimator)
     for n_before in 3, 60:
@@ -210,7 +198,6 @@ def test_a_call_that_fails_changes_nothing(estimator, engine):
 
 @pytest.mark.cases(3)
 @estimators
-@engines
 def test_learned_rows_are_undone(estimator, engine):
     """Also where memory grows, or the unit of a feature."""
     X, y, kind = stream(estimator)
@@ -227,7 +214,6 @@ def test_learned_rows_are_undone(estimator, engine):
 
 @pytest.mark.cases(4)
 @estimators
-@engines
 def test_checkpoints_within_checkpoints(estimator, engine):
     """Chunks are undone to any checkpoint that has begun, in any order of both."""
     X, y, kind = stream(estimator)
@@ -259,7 +245,6 @@ def test_a_row_that_fails_is_undone(estimator, engine, monkeypatch):
 
 
 @classifiers
-@engines
 def test_new_classes(estimator, engine):
     X, y = data()
     y = labels(y, 4)

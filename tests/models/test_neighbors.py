@@ -9,7 +9,7 @@ from sklearn.base import clone
 from support import naive_neighbors
 from support.comparisons import assert_identical
 from support.local import data, labels, stream, weights
-from support.registry import ENGINES, NEIGHBORS, compiled
+from support.registry import NEIGHBORS, compiled
 
 from sklearn_scinol import (
     OnlineKNeighborsClassifier,
@@ -21,7 +21,6 @@ from sklearn_scinol.blocks import Block, RowWeights
 from sklearn_scinol.engines import get_engine
 from sklearn_scinol.models.model import Chunk, at_once
 
-engines = pytest.mark.parametrize("engine", ENGINES, indirect=True)
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
 
 #: Windows and numbers of rows: rings that turn, of more than one block, or of a part.
@@ -35,7 +34,6 @@ SIZES = [(140, 300), (5, 60)]
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("candidates", [(), (1, 1.5), (6, 2.0)])
-@engines
 def test_classes_by_their_definition(
     window, n, n_classes, weighted, candidates, engine
 ):
@@ -75,7 +73,6 @@ PREDICTIONS = {
 @pytest.mark.parametrize("loss", PREDICTIONS)
 @pytest.mark.parametrize("n_neighbors", [1, 4, 7])
 @pytest.mark.parametrize("weighted", [False, True])
-@engines
 def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
     parameters, predict = PREDICTIONS[loss]
     X, y = data(n_outputs=2)
@@ -92,7 +89,6 @@ def test_numbers_by_their_definition(loss, n_neighbors, weighted, engine):
 
 @pytest.mark.cases(1)
 @estimators
-@engines
 def test_memory_grows_with_the_rows(estimator, engine):
     X, y, kind = stream(estimator, n=300)
     models = [
@@ -107,7 +103,6 @@ def test_memory_grows_with_the_rows(estimator, engine):
 
 
 @estimators
-@engines
 def test_more_neighbors_than_rows(estimator, engine):
     X, y, kind = stream(estimator, n=30)
     for window, n in (9, 9), (10**12, 30):
@@ -116,7 +111,6 @@ def test_more_neighbors_than_rows(estimator, engine):
         assert_array_equal(said, as_many)
 
 
-@engines
 def test_later_rows_come_first(engine):
     """The latest of rows at equal distances wins, also where the ring has turned."""
     for n in (2, 3, 63, 64, 65, 70, 90, 129, 150):
@@ -146,7 +140,6 @@ def test_engines_find_the_same_rows(n_features, n_candidates, engine):
 
 
 @estimators
-@engines
 def test_one_search_for_several_models(estimator, engine):
     """Models that share the rows predict as each would alone."""
     X, y, kind = stream(estimator)
@@ -174,7 +167,6 @@ def test_one_search_for_several_models(estimator, engine):
     assert_identical(first.memory, alone[0]._model.memory)
 
 
-@engines
 def test_shared_rows_are_renumbered_once(engine):
     X, y, kind = stream(OnlineKNeighborsClassifier)
     model = OnlineKNeighborsClassifier(window=70).partial_fit(X, y, **kind)
@@ -188,7 +180,6 @@ def test_shared_rows_are_renumbered_once(engine):
 
 
 @estimators
-@engines
 @pytest.mark.parametrize("n_candidates", [None, 5])
 @pytest.mark.parametrize(("window", "n_start"), [(60, 30), (200, 30), (60, 0)])
 def test_merging_keeps_the_latest_rows(

@@ -243,7 +243,6 @@ def assert_chunks_do_not_matter(estimator, X, y, weight=None):
 
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", OTHERS)
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_chunks_do_not_matter_to_others(kind, engine):
     weight = np.random.default_rng(3).choice([0.0, 1.0, 2.0], size=N_ROWS)
     assert_chunks_do_not_matter(OTHERS[kind], *stream(), weight)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.comparisons import assert_identical
 from support.kinds import KINDS
-from support.registry import ENGINES, THOROUGH
+from support.registry import THOROUGH
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -225,7 +225,6 @@ def fitted(mixture=None):
     return mixture.partial_fit(X, X[:, 0] > 0.0, classes=[False, True]), X
 
 
-@pytest.mark.parametrize("engine", ENGINES, indirect=True)
 def test_few_rows_are_predicted_alike(engine, monkeypatch):
     """By a model and its copies to the last bit, and as many rows to 1e-12."""
     model, X = fitted()

@@ -1,18 +1,26 @@
 """Losses to try."""
 
 from sklearn_scinol import losses
+from support import naive
 
-#: Losses of one output, with targets to try and where each has a kink.
+
+def both(name, targets, kinks, *parameters):
+    """A loss of one output, its reference, targets to try, and where it has kinks."""
+    pair = (getattr(each, name)(*parameters) for each in (losses, naive))
+    return *pair, targets, kinks
+
+
+SIGNS, NUMBERS = [-1.0, 1.0], [-2.5, 0.0, 3.0]
 SEPARATE = {
-    "logistic": (losses.Logistic(), [-1.0, 1.0], lambda y: []),
-    "hinge": (losses.Hinge(), [-1.0, 1.0], lambda y: [y]),
-    "squared hinge": (losses.SquaredHinge(), [-1.0, 1.0], lambda y: [y]),
-    "squared": (losses.SquaredError(), [-2.5, 0.0, 3.0], lambda y: []),
-    "absolute": (losses.AbsoluteError(), [-2.5, 0.0, 3.0], lambda y: [y]),
-    "huber": (losses.Huber(0.7), [-2.5, 0.0, 3.0], lambda y: [y - 0.7, y + 0.7]),
-    "tube": (losses.EpsilonInsensitive(0.3), [-2.5, 0.0], lambda y: [y - 0.3, y + 0.3]),
-    "tube of no width": (losses.EpsilonInsensitive(0.0), [-2.5, 0.0], lambda y: [y]),
-    "median": (losses.Quantile(0.5), [-2.5, 3.0], lambda y: [y]),
-    "low quantile": (losses.Quantile(0.1), [-2.5, 3.0], lambda y: [y]),
-    "high quantile": (losses.Quantile(0.8), [-2.5, 3.0], lambda y: [y]),
+    "logistic": both("Logistic", SIGNS, lambda y: []),
+    "hinge": both("Hinge", SIGNS, lambda y: [y]),
+    "squared hinge": both("SquaredHinge", SIGNS, lambda y: [y]),
+    "squared": both("SquaredError", NUMBERS, lambda y: []),
+    "absolute": both("AbsoluteError", NUMBERS, lambda y: [y]),
+    "huber": both("Huber", NUMBERS, lambda y: [y - 0.7, y + 0.7], 0.7),
+    "tube": both("EpsilonInsensitive", NUMBERS, lambda y: [y - 0.3, y + 0.3], 0.3),
+    "tube of no width": both("EpsilonInsensitive", NUMBERS, lambda y: [y], 0.0),
+    "median": both("Quantile", NUMBERS, lambda y: [y], 0.5),
+    "low quantile": both("Quantile", NUMBERS, lambda y: [y], 0.1),
+    "high quantile": both("Quantile", NUMBERS, lambda y: [y], 0.8),
 }

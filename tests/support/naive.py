@@ -637,6 +637,10 @@ class GradientSum(InDecimals):
     def charged(self, x, c):
         return np.array([self.weights_of(k, c * x) @ x for k in range(len(self.theta))])
 
+    def weights_of(self, k, x):
+        norms = [norm(row) for row in (*self.rows, x)]
+        return self.factor(norm(self.theta[k]), norms) * self.theta[k]
+
     def update(self, x, y, p, c):
         self.rows.append(c * x)
         for k, g in enumerate(self.loss.gradient(y, p)):
@@ -654,8 +658,9 @@ class GradientSum(InDecimals):
 
     def regret_bound(self, u, trials):
         with in_decimals():
-            bounds = [self.bound(k, norm(u_k)) for k, u_k in enumerate(decimals(u).T)]
-            return float(sum(bounds))
+            norms = [norm(x) for x in self.rows]
+            outputs = zip(decimals(u).T, self.gradients, strict=True)
+            return float(sum(self.bound(norm(u_k), norms, g) for u_k, g in outputs))
 
 
 class DFEG(GradientSum):
@@ -666,22 +671,21 @@ class DFEG(GradientSum):
         self.a, self.delta = Decimal(a), Decimal(delta)
         self.L = Decimal(self.loss.lipschitz)
 
-    def H(self, rows):
-        lengths = [norm(x) for x in rows]
-        return self.delta + sum(self.L**2 * max(x, x**2) for x in lengths)
+    def H(self, norms):
+        return self.delta + sum(self.L**2 * max(x, x**2) for x in norms)
 
-    def weights_of(self, k, x):
-        theta, length = self.theta[k], norm(self.theta[k])
+    def factor(self, length, norms):
+        """Return the factor of theta, of that length; the last row is predicted."""
         if length == 0:
-            return theta
-        H = self.H([*self.rows, x])
-        alpha, beta = self.a * H.sqrt(), H ** Decimal("1.5")
-        return (length / alpha).exp() / beta / length * theta
-
-    def bound(self, k, u):
-        if not self.rows:
             return Decimal(0)
-        H = self.H(self.rows)
+        H = self.H(norms)
+        alpha, beta = self.a * H.sqrt(), H ** Decimal("1.5")
+        return (length / alpha).exp() / beta / length
+
+    def bound(self, u, norms, gradients):
+        if not norms:
+            return Decimal(0)
+        H = self.H(norms)
         constant = 4 * (1 + 1 / self.a).exp() / (self.L * self.delta.sqrt())
         if u == 0:
             return constant
@@ -695,15 +699,15 @@ class KernelGD(GradientSum):
         super().__init__(*given)
         self.eta = Decimal(beta)
 
-    def weights_of(self, k, x):
-        return self.eta / (2 * Decimal(self.t + 1).sqrt()) * self.theta[k]
+    def factor(self, length, norms):
+        return self.eta / (2 * Decimal(len(norms)).sqrt())
 
-    def bound(self, k, u):
+    def bound(self, u, norms, gradients):
         squares = sum(
             self.eta * (g @ g) / (4 * Decimal(t).sqrt())
-            for t, g in enumerate(self.gradients[k], start=1)
+            for t, g in enumerate(gradients, start=1)
         )
-        return Decimal(self.t).sqrt() / self.eta * u**2 + squares
+        return Decimal(len(norms)).sqrt() / self.eta * u**2 + squares
 
 
 class AdaFTRL(GradientSum):
@@ -745,11 +749,11 @@ class AdaFTRL(GradientSum):
         mix = self.mix_loss(self.theta[k], eta) - self.mix_loss(before, eta)
         self.gaps[k] += max(Decimal(0), loss - mix)
 
-    def bound(self, k, u):
+    def bound(self, u, norms, gradients):
         if u > self.radius * (1 + Decimal("1e-12")):
             return INFINITY
-        squares = sum(g @ g for g in self.gradients[k])
-        largest = max((2 * self.radius * norm(g) for g in self.gradients[k]), default=0)
+        squares = sum(g @ g for g in gradients)
+        largest = max((2 * self.radius * norm(g) for g in gradients), default=0)
         return self.limit((self.D * squares).sqrt(), largest)
 
     def limit(self, root, largest):

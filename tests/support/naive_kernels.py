@@ -1,20 +1,17 @@
 """Slow reference of learning with kernels, like those of `naive`.
 
 Norms are double sums over the stored rows; what depends on all trials is summed over
-all trials every time. The equations are those of
+all trials every time. Factors of weights, and bounds, are those of `naive`. Later rows
+are projected to the span of others as in
 
-F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1,
-Section 5.
-
-F. Orabona, J. Keshet, B. Caputo: Bounded Kernel-Based Online Learning, JMLR 10, 2009:
-the projection of rows to the span of others.
+F. Orabona, J. Keshet, B. Caputo: Bounded Kernel-Based Online Learning, JMLR 10, 2009.
 """
 
 import math
 
 import numpy as np
 
-from support.naive import Weights
+from support.naive import ALGORITHMS, Weights, decimals, in_decimals
 
 #: By the names that the estimators give them.
 KERNELS = {
@@ -23,51 +20,6 @@ KERNELS = {
     "poly": lambda a, b, gamma, degree, coef0: (gamma * (a @ b) + coef0) ** degree,
     "cosine": lambda a, b: a @ b / math.sqrt(a @ a) / math.sqrt(b @ b),
 }
-
-
-class DFEG:
-    """Algorithm 1. `squares` has the squared norms of the rows so far."""
-
-    def __init__(self, lipschitz, *, a=0.882, delta=1.0):
-        self.lipschitz, self.a, self.delta = lipschitz, a, delta
-
-    def H(self, squares):
-        return self.delta + math.fsum(
-            self.lipschitz**2 * max(math.sqrt(q), q) for q in squares
-        )
-
-    def factor(self, norm, squares):
-        """Return the factor of theta; the last of the rows is the one predicted."""
-        H = self.H(squares)
-        return math.exp(norm / (self.a * math.sqrt(H))) / H**1.5 / norm
-
-    def bound(self, u, squares, gradients):
-        """Theorem 1, for a comparator of norm `u`."""
-        if not squares:
-            return 0.0
-        H = self.H(squares)
-        constant = 4 * math.exp(1 + 1 / self.a) / self.lipschitz / math.sqrt(self.delta)
-        if u == 0:
-            return constant
-        return constant + self.a * u * math.sqrt(H) * (math.log(H**1.5 * u) - 1)
-
-
-class KernelGD:
-    """The competitor of Section 5."""
-
-    def __init__(self, lipschitz, *, learning_rate=1.0):
-        self.eta = learning_rate
-
-    def factor(self, norm, squares):
-        return self.eta / (2 * math.sqrt(len(squares)))
-
-    def bound(self, u, squares, gradients):
-        roots = np.sqrt(np.arange(1, len(squares) + 1))
-        steps = self.eta * np.square(gradients) * squares / (4 * roots)
-        return math.sqrt(len(squares)) / self.eta * u**2 + math.fsum(steps)
-
-
-ALGORITHMS = {"dfeg": DFEG, "kernel_gd": KernelGD}
 
 
 class KernelModel:
@@ -91,7 +43,7 @@ class KernelModel:
         max_support=math.inf,
         **parameters,
     ):
-        self.algorithm = ALGORITHMS[algorithm](loss.lipschitz, **parameters)
+        self.algorithm = ALGORITHMS[algorithm](1, n_outputs, loss, **parameters)
         self.loss, self.kernel, self.fit_intercept = loss, kernel, fit_intercept
         self.average, self.max_support = average, max_support
         self.support, self.vectors = [], []  # numbers of stored rows, and these rows
@@ -148,8 +100,10 @@ class KernelModel:
     def weights(self, squares):
         """Coefficients of the weights, for each output."""
         norms = np.sqrt(np.maximum(np.sum(self.coef @ self.gram * self.coef, 1), 0.0))
-        factors = [self.algorithm.factor(u, squares) if u else 0.0 for u in norms]
-        return np.array(factors)[:, np.newaxis] * self.coef
+        with in_decimals():
+            of_rows = decimals(np.sqrt(squares))
+            factors = [self.algorithm.factor(u, of_rows) for u in decimals(norms)]
+        return np.array(factors, float)[:, np.newaxis] * self.coef
 
     def at_rest(self):
         """Return weights without a row to predict."""
@@ -188,8 +142,12 @@ class KernelModel:
         """Against combinations of the stored rows, one an output."""
         squares = np.sum(coef @ (self.gram - self.fit_intercept) * coef, axis=1)
         norms = np.hypot(np.sqrt(np.maximum(squares, 0.0)), intercept)
-        gradients = np.reshape(self.gradients, (-1, len(norms))).T
-        bounds = map(
-            self.algorithm.bound, norms, [self.squares] * len(norms), gradients
-        )
-        return self.row_weights.unit * sum(bounds)
+        of_rows = np.sqrt(self.squares)
+        gradients = np.reshape(self.gradients, (-1, len(norms), 1)).swapaxes(0, 1)
+        with in_decimals():
+            of_rows, gradients = decimals(of_rows), decimals(gradients * 1.0)
+            bounds = [
+                self.algorithm.bound(u, [*of_rows], g * of_rows[:, np.newaxis])
+                for u, g in zip(decimals(norms), gradients, strict=True)
+            ]
+        return self.row_weights.unit * float(sum(bounds))
