@@ -62,6 +62,7 @@ def test_wide_rows():
     X, y = rows(129)
     found = kinds_of(X, y)
     assert found["second_order"] == "newton"
+    assert found["extra_trees"] == "extra-trees, extra-trees-recent"
     found = kinds_of(sparse.csr_array(X), y)
     assert found["second_order"] == "none: more than 128 features"
     X, y = rows(65)
@@ -106,14 +107,6 @@ def test_given_neighbors_keep_their_window():
     nearest = OnlineKNeighborsRegressor(window=20)
     model = HedgeRegressor([("nearest", nearest)], max_iter=2, tol=None).fit(X, y)
     assert model.estimators_[0].window == 20
-
-
-def test_sparse_rows():
-    X, y = rows()
-    found = kinds_of(sparse.csr_array(X), y)
-    for kind in "additive", "neighbors", "random_features":
-        assert found[kind] == "none: rows are sparse"
-    assert found["pools"] == "of 7 experts"
 
 
 def test_two_views(caplog):

@@ -355,22 +355,3 @@ def test_terms_of_mixtures(n_outputs, pyplot):
     linear = HedgeClassifier(exclude=OTHERS)
     linear.partial_fit(X, X[:, 0] > 0, classes=[False, True])
     assert linear.plot_terms([0]).not_shown == ["pools"]
-
-
-def test_coefficients_of_mixtures():
-    """In regression where all experts are linear; those that forget are left out."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 2))
-    message = "its expert 'fourier-1-forgetting' has none"
-    with pytest.raises(AttributeError, match=message):
-        HedgeRegressor().partial_fit(X, X[:, 0]).coef_  # noqa: B018
-    model = HedgeClassifier().partial_fit(X, X[:, 0] > 0, classes=[False, True])
-    experts = model.named_estimators_
-    linear = [
-        hasattr(expert, "coef_") and name != "constant-forgetting"
-        for name, expert in experts.items()
-    ]
-    coefs = [e.coef_ for e, has in zip(experts.values(), linear, strict=True) if has]
-    assert len(coefs) == len(FIRST + NEWTON) - 1
-    expected = np.average(coefs, axis=0, weights=model.weights_[linear])
-    assert_allclose(model.coef_, expected, rtol=1e-12)

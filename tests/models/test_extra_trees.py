@@ -13,7 +13,6 @@ from support.local import data, labels, stream, weights
 from support.registry import EXTRA_TREES, seeds
 
 from sklearn_scinol import (
-    HedgeClassifier,
     OnlineExtraTreesClassifier,
     OnlineExtraTreesRegressor,
     config_context,
@@ -266,11 +265,3 @@ def test_damage_is_found(damage, statement, engine):
     damage(model._model.memory)
     with pytest.raises(AssertionError, match=f"expected that {statement}"):
         model._check_state()
-
-
-@pytest.mark.slow
-def test_wide_rows_have_extra_trees():
-    """Unlike experts whose rows cost more with each feature."""
-    X = np.random.default_rng(0).integers(3, size=(9, 300))
-    model = HedgeClassifier().partial_fit(X, X[:, 7] > 0, classes=[False, True])
-    assert {"extra-trees", "extra-trees-recent"} <= {*model.named_estimators_}

@@ -5,7 +5,6 @@ import copy
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from numpy.testing import assert_allclose
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
 from support.steps import assert_same_steps
-from support.tables import table
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -21,7 +19,6 @@ from sklearn_scinol import (
     ScInOLClassifier,
     ScInOLRegressor,
 )
-from sklearn_scinol.estimators.row_by_row import row_of
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineHistory, OnlineScaler, TableEncoder
 
@@ -121,62 +118,6 @@ def test_single_rows_are_learned_together_or_not(n_steps, engine):
     with pytest.raises(ValueError, match="unseen labels"):
         late.learn_many("dbca", [0, 1, 1, 7])
     assert_same_steps(model, before)
-
-
-@pytest.mark.parametrize("is_table", [True, False])
-def test_steps_learn_rows_when_they_come(is_table, engine):
-    """Labels change means when they come; steps of other packages have none."""
-    rows, y = data(80)
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier())
-    if is_table:
-        rows = table(80)
-        model = make_online_pipeline(TableEncoder(n_hashed=200), HedgeClassifier())
-    model.partial_fit(rows[:40], y[:40], classes=[0, 1])
-    first, last = (copy.deepcopy(step) for _, step in model.steps)
-    late, one = model.row_by_row().with_late_labels(), last.row_by_row()
-    waiting = {}
-    for i in range(40, 80):
-        row = rows[i].copy()
-        proba = late.predict_proba_one(
-            MappingProxyType(row) if is_table and i % 2 else row, i
-        )
-        row.clear() if is_table else row.fill(np.nan)
-        chunk = rows[i : i + 1]
-        if is_table:
-            x = row_of(first.observe_transform(chunk))
-        else:
-            x = first.partial_fit(chunk).transform(chunk)[0]
-        expected, waiting[i] = one._come(x, "predict_proba")
-        assert_identical(proba, expected)
-    late = copy.deepcopy(late)
-    for i in range(79, 39, -1):
-        late.learn_one(i, y[i])
-        if is_table:
-            first.learn_labels(rows[i : i + 1], y[i : i + 1])
-        one.learn_one(waiting[i], y[i])
-    assert_same_steps(late.rows.estimator, [first, last])
-
-
-def test_rows_before_the_first_label_are_observed_after_it():
-    """In their order; one that cannot be observed is refused when it is learned."""
-    rows, (_, y) = table(40), data(40)
-    model = make_online_pipeline(TableEncoder(n_hashed=200), ScInOLClassifier())
-    plain, late = copy.deepcopy(model), None
-    late = model.row_by_row(classes=[0, 1]).with_late_labels()
-    for i in range(20):
-        late.keep_one(rows[i], i)
-    late.keep_one({"other": 1}, "bad")
-    late.learn_one(3, y[3])
-    late.keep_one(rows[20], 20)
-    plain.partial_fit(rows[3:4], y[3:4], classes=[0, 1])
-    encoder = plain[0]
-    for i in [*range(3), *range(4, 21)]:
-        encoder.observe(rows[i : i + 1])
-    assert_same_steps(model, plain)
-    with pytest.raises(ValueError, match="feature names"):
-        late.learn_one("bad", 1)
-    assert_same_steps(model, plain)
-    assert [*late] == [0, 1, 2, *range(4, 20), "bad", 20]
 
 
 def test_rows_are_copied():

@@ -176,26 +176,6 @@ def test_one_versus_rest(algorithm, average, container, engine):
         assert_allclose(model.intercept_[k], alone.intercept_[0], rtol=1e-12)
 
 
-def test_averages_of_one_versus_rest(engine):
-    """With averaging, outputs were 0 before their classes came; one is mirrored."""
-    case = next(case for case in CASES if not case.is_joint)
-    X, y = stream(case)
-    model = AdaImplicitClassifier(average=True, new_classes="add")
-    plain = AdaImplicitClassifier(new_classes="add")
-    total, n = np.zeros((4, X.shape[1])), 0
-    for r in range(len(y)):
-        model.partial_fit(X[[r]], y[[r]])
-        plain.partial_fit(X[[r]], y[[r]])
-        if plain.n_samples_seen_ == 0:
-            continue
-        coef = plain.coef_
-        if len(coef) == 1:
-            coef = np.vstack([-coef, coef])
-        total[np.searchsorted(sorted(LABELS), plain.classes_)] += coef
-        n += 1
-    assert_allclose(model.coef_, total / n, rtol=1e-9, atol=1e-12)
-
-
 @pytest.mark.cases(3)
 @thinned(CASES, container=[np.array, sparse.csr_array])
 def test_chunks_do_not_matter(case, container, engine):

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count, pairwise
 
 import numpy as np
@@ -256,20 +255,6 @@ def test_rows_after_the_first_with_weights_in_any_order(engine):
         assert_array_equal(actual, expected)
 
 
-@pytest.mark.parametrize("engine", ["numba"], indirect=True)
-def test_threads_predict_few_rows(engine):
-    model, X = fitted()
-
-    def predict(n):
-        with config_context(engine=engine):
-            return model.predict_proba(X[n : n + 5])
-
-    expected = [*map(predict, range(40))]
-    with ThreadPoolExecutor(4) as pool:
-        for said, own in zip(pool.map(predict, range(40)), expected, strict=True):
-            assert_array_equal(said, own)
-
-
 @pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
 def test_rows_that_need_other_calls(engine, learned):
     """New features and huge values go the long way, rows of weight 0 do not."""
@@ -288,23 +273,6 @@ def test_rows_that_need_other_calls(engine, learned):
     assert np.diff([0, *counts]).tolist() == [0, 0, 1, 1, 0, 0]
     whole.partial_fit(X, y, [False, True], c)
     assert_identical(vars(model._model), vars(whole._model))
-
-
-@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
-def test_interrupted_chunks(engine, monkeypatch):
-    model, X = fitted(HedgeClassifier(exclude=["forest", "random_features"]))
-    for _ in range(3):
-        model.partial_fit(X[:8], X[:8, 0] > 0.0)
-    before = copy.deepcopy(model)
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Session, "_record_loss", interrupted)
-        with pytest.raises(KeyboardInterrupt):
-            model.partial_fit(X[8:16], X[8:16, 0] > 0.0)
-    assert_identical(vars(model), vars(before))
 
 
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
