@@ -141,8 +141,6 @@ PROBLEMS = [
     Problem("squared_error", 2),
 ]
 problems = pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-#: Default experts that take little time to compile.
-LINEAR = {"exclude": ["additive", "second_order"]}
 of_each_kind = pytest.mark.parametrize(
     "problem", [PROBLEMS[0], PROBLEMS[1], Problem("absolute_error", 2)], ids=str
 )
@@ -169,83 +167,28 @@ def learned(estimator):
     return {name: of_object(getattr(model, name)) for name in vars(model)}
 
 
-def losses_of(problem, said):
-    """Losses (n_hedges, n), from predictions or probabilities, by their definitions."""
-    y = problem.y
-    if problem.loss == "log_loss":
-        return -np.log(said[np.arange(len(y)), y])[np.newaxis]
-    if problem.loss == "hinge":
-        return np.maximum(0, 1 - problem.signs() * said).sum(axis=1)[np.newaxis]
-    error = said.reshape(len(y), -1) - y.reshape(len(y), -1)
-    return np.abs(error.T) if problem.loss == "absolute_error" else error.T**2 / 2
-
-
-def clipped_naively(problem, said):
-    """Predictions (n_experts, n, n_outputs) in the range of the targets before.
-
-    Beyond it as far as three of the last 32 targets were.
-    """
-    said = said.reshape(len(said), len(problem.y), -1).copy()
-    if problem.classifies:
-        return said if problem.loss == "log_loss" else np.clip(said, -1, 1)
-    y = problem.y.reshape(len(problem.y), -1)
-    for r, k in np.ndindex(y.shape):
-        limits = naive_hedge.clip_limits(y[:r, k].tolist())
-        said[:, r, k] = np.clip(said[:, r, k], *limits)
-    return said
-
-
-@pytest.mark.cases(3)
-@problems
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
-def test_agrees_with_reference(problem, weighted, engine):
-    """Experts by themselves, their weights in decimals, and means as formulas say."""
-    X, y = problem.X, problem.y
-    c = np.random.default_rng(2).exponential(size=len(y)) if weighted else 1.0
-    c = np.broadcast_to(c, len(y))
-    keywords = {"sample_weight": c} if weighted else {}
-    experts = few_experts(problem.classifies, problem.loss)
-    mixture = problem.make(estimators=experts, exclude=["pools"])
-    charged = problem.charged(mixture, X, y, **keywords)
-
-    is_log = problem.loss == "log_loss"
-    method = "predict_proba" if is_log else "decision_function"
-    method = {"method": method} if problem.classifies else {}
-    said = [
-        expert.partial_fit_predict(X, y, **problem.classes, **method, **keywords)
-        for _, expert in experts
-    ]
-    own_losses = np.stack([losses_of(problem, one) for one in said], axis=2)
-    said = clipped_naively(problem, np.stack(said))
-    losses = np.stack([losses_of(problem, one) for one in said], axis=2)
-    expected, final = [], []
-    for k, of_output in enumerate(losses):
-        reference = naive_hedge.FixedShare(len(experts), 1 if is_log else None)
-        w = []
-        for of_row, of_weight in zip(of_output, c, strict=True):
-            w.append(reference.weights())
-            reference.update(of_row, of_weight)
-        final.append(reference.weights())
-        of_experts = said.reshape(len(experts), len(y), -1)
-        if len(losses) > 1:
-            of_experts = of_experts[:, :, [k]]
-        expected.append(np.einsum("rk,kro->ro", np.array(w, float), of_experts))
-    expected = np.hstack(expected)
-    if is_log:
-        expected = np.log(expected)
-        if problem.n_outputs == 1:
-            expected = expected[:, 1] - expected[:, 0]
-
-    final = np.squeeze(np.array(final, float))
-    assert_allclose(mixture.weights_, final, rtol=1e-12, atol=1e-12)
-    assert_close(charged, expected.reshape(charged.shape), 1e-11)
-    totals = (own_losses * c[:, np.newaxis]).sum(axis=1)
-    assert_allclose(mixture.expert_losses_, np.squeeze(totals), rtol=1e-12)
-    if is_log:
-        scores = np.column_stack([0.0 * charged, charged][charged.ndim - 1 :])
-        charged = softmax(scores, axis=1)
-    own = (losses_of(problem, charged) * c).sum()
-    assert_allclose(mixture.cumulative_loss_, own, rtol=1e-10)
+def test_hinge_loss_agrees_with_reference(weighted, engine):
+    """Other losses are in `test_pools.py`, with pools, which this one has not."""
+    problem = Problem("hinge", 3)
+    experts = few_experts(True, "hinge")
+    c = np.random.default_rng(2).exponential(size=60) if weighted else np.ones(60)
+    rows = problem.X, problem.y
+    mixture = problem.make(estimators=experts)
+    charged = problem.charged(mixture, *rows, sample_weight=c)
+    said = [problem.charged(each, *rows, sample_weight=c) for _, each in experts]
+    own_losses = np.maximum(0, 1 - problem.signs() * said).sum(axis=2)
+    reference, expected = naive_hedge.FixedShare(3), []
+    said = np.clip(said, -1, 1).swapaxes(0, 1)
+    for of_row, signs, c_r in zip(said, problem.signs(), c, strict=True):
+        expected.append(np.array(reference.weights(), float) @ of_row)
+        reference.update(np.maximum(0, 1 - signs * of_row).sum(axis=1), c_r)
+    assert_close(charged, np.array(expected), 1e-11)
+    w = np.array(reference.weights(), float)
+    assert_allclose(mixture.weights_, w, rtol=1e-12, atol=1e-12)
+    assert_allclose(mixture.expert_losses_, own_losses @ c, rtol=1e-12)
+    losses = np.maximum(0, 1 - problem.signs() * charged).sum(axis=1)
+    assert_allclose(mixture.cumulative_loss_, losses @ c, rtol=1e-10)
 
 
 #: Losses without parameters are equal as tuples, and not the same.
@@ -276,7 +219,7 @@ def test_experts_are_what_they_would_be_alone(problem, has_own_losses, engine):
         said = alone.partial_fit_predict(*rows, **problem.classes, **method)
         assert_identical(vars(inside)["_model"], vars(alone)["_model"])
         if is_log:
-            own = losses_of(problem, said).sum()
+            own = -np.log(said[np.arange(len(said)), problem.y]).sum()
             assert_allclose(mixture.expert_losses_[k], own, rtol=1e-10)
 
 
@@ -624,31 +567,6 @@ def test_prediction_is_what_is_charged(problem, container, engine):
         before = copy.deepcopy(mixture)
         assert_close(problem.charged(mixture, x, y), decision, 1e-10)
         assert_close(before.partial_fit_predict(x, y), answer, 1e-10)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("problem", "container", "parameters", "engine"),
-    [
-        (PROBLEMS[0], sparse.csr_array, {}, "uncompiled"),
-        (PROBLEMS[1], np.array, {}, "uncompiled"),
-        (PROBLEMS[0], np.array, LINEAR, "numba"),
-        *thoroughly((PROBLEMS[0], sparse.csr_array, {}, "numba")),
-        *thoroughly((PROBLEMS[1], np.array, {}, "numba")),
-    ],
-    ids=str,
-    indirect=["engine"],
-)
-def test_engines(problem, container, parameters, engine):
-    X, c = container(problem.X), weights(len(problem.y))
-    answers = []
-    for name in "numpy", "numba":
-        with config_context(engine=name):
-            mixture = problem.make(**parameters)
-            charged = problem.charged(mixture, X, problem.y, sample_weight=c)
-            answers.append((charged, mixture.weights_, problem.decision(mixture, X)))
-    for in_numpy, in_loops in zip(*answers, strict=True):
-        assert_close(in_loops, in_numpy, 1e-10)
 
 
 @pytest.mark.cases(1)

@@ -1,30 +1,16 @@
 """The second level of mixtures: log-linear pools, against references and promises."""
 
 import copy
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support import naive_hedge
 from support.comparisons import assert_close
 from support.experts import EXPERTS
-from support.naive import (
-    AbsoluteError,
-    Logistic,
-    Separate,
-    SquaredError,
-    relative_to_means,
-)
-from support.naive_pools import (
-    BETTING,
-    POOLS,
-    BettingPool,
-    ClassPool,
-    log_probabilities,
-    pools_of_scores,
-)
+from support.naive_late import LateClasses, LateNumbers, floats
 from support.sums import linear
 
 from sklearn_scinol import (
@@ -67,67 +53,6 @@ def charged(model, X, y, c, **method):
     return model.partial_fit_predict(X, y, sample_weight=c, **method)
 
 
-def expected_of_classes(said, first, y, c):
-    """Probabilities of the pools, from log probabilities of experts and first level."""
-    to_means = relative_to_means(c)
-    F = log_probabilities(np.exp(np.stack([first, *said]))).transpose(1, 2, 0)
-    _, n_classes, n_inputs = F.shape
-
-    def probabilities(pool, weights):
-        return [pool.learn(*row) for row in zip(F, y, weights, strict=True)]
-
-    if n_classes > 2:
-        pools = [ClassPool(n_inputs, *each) for each in POOLS]
-        result = [probabilities(pool, to_means) for pool in pools]
-    else:
-        pools, result = pools_of_scores(Separate(Logistic()), n_inputs, 1), []
-        for pool in pools:
-            of_pool = []
-            for f, of_class, of_row in zip(F[:, 1] - F[:, 0], y, to_means, strict=True):
-                (score,) = (
-                    pool.learn(f, [2.0 * of_class - 1.0], of_row)
-                    if of_row > 0
-                    else pool.predict(f, 1.0)
-                )
-                of_pool.append(1 / (1 + np.exp([score, -score])))
-            result.append(of_pool)
-    result[BETTING] = probabilities(BettingPool(n_inputs), c)
-    return np.array(result)
-
-
-def expected_of_numbers(said, first, y, c, loss):
-    """Predictions of the pools, in units of the first level's error."""
-    in_units = {"absolute_error": AbsoluteError, "squared_error": SquaredError}
-    pools = pools_of_scores(Separate(in_units[loss]()), len(said) + 1, 0)
-    errors = np.where(np.cumsum(c > 0) == 1, 0.0, y - first)
-    result, to_means = np.empty((len(pools), len(y))), relative_to_means(c)
-    for r, (f, y_r) in enumerate(zip(first, y, strict=True)):
-        before = c[:r]
-        sd = mean_of_targets = 0.0
-        if before.any():
-            mean_of_targets = np.average(y[:r], weights=before)
-            mean = np.average(errors[:r], weights=before)
-            sd = np.sqrt(np.average((errors[:r] - mean) ** 2, weights=before))
-        x = np.append(said[:, r], mean_of_targets) - f
-        x = x / sd if sd > 0 else np.zeros(len(x))
-        for k, pool in enumerate(pools):
-            if c[r] > 0 and sd > 0:
-                (p,) = pool.learn(x, [(y_r - f) / sd], to_means[r])
-            else:
-                (p,) = pool.predict(x, 1.0)
-            result[k, r] = f + sd * p
-    return result
-
-
-def clipped(p, y, c):
-    """Predictions near the range of the targets of rows before."""
-    p = p.copy()
-    for r in range(len(y)):
-        limits = naive_hedge.clip_limits(y[:r][c[:r] > 0].tolist())
-        p[..., r] = np.clip(p[..., r], *limits)
-    return p
-
-
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("weighted", [False, True], ids=["ones", "weighted"])
 @pytest.mark.parametrize(
@@ -138,40 +63,25 @@ def test_agrees_with_reference(loss, n_outputs, weighted, engine):
     X, y = stream(loss, n_outputs)
     c = weights_of_rows(len(y)) if weighted else np.ones(len(y))
     classifies = loss == "log_loss"
-    experts = EXPERTS[classifies]
-    make = HedgeClassifier if classifies else HedgeRegressor
-    if not classifies:
-        experts = [(name, expert.set_params(loss=loss)) for name, expert in experts]
-    keywords = {"loss": loss}
-    first = charged(make(experts, exclude=["pools"], **keywords), X, y, c)
-    alone = [make([expert], exclude=["pools"], **keywords) for expert in experts]
+    make = partial(HedgeClassifier if classifies else HedgeRegressor, loss=loss)
+    experts = [
+        (name, clone(each).set_params(loss=loss)) for name, each in EXPERTS[classifies]
+    ]
+    alone = [make([expert], exclude=["pools"]) for expert in experts]
     said = np.array([charged(each, X, y, c) for each in alone])
-    model = make(experts, **keywords)
-    actual = charged(model, X, y, c)
-
+    reference = LateNumbers(3, loss)
     if classifies:
-        pooled = expected_of_classes(said, first, y, c / c[c > 0][0])
-        of_levels = np.array([np.exp(first), *pooled])
-        losses = -np.log(of_levels[:, np.arange(len(y)), y])
-    else:
-        pooled = expected_of_numbers(said, first, y, c, loss)
-        pooled = clipped(pooled, y, c)
-        of_levels = np.array([first, *pooled])
-        losses = np.abs(of_levels - y)
-        losses = losses**2 / 2 if loss == "squared_error" else losses
-    # Rounding must not decide which is the best where losses are equal.
-    of_first = losses[:1].repeat(4, axis=0)
-    losses = np.where(np.isclose(losses, of_first, rtol=1e-12), of_first, losses)
-    reference = naive_hedge.FixedShare(6, 1 if classifies else None)
+        reference = LateClasses(3, max(n_outputs, 2))
     expected = []
-    for r, of_row in enumerate(losses.T):
-        w = np.array([float(w_k) for w_k in reference.weights()])
-        w = np.array([sum(w[:3]), *w[3:]])
-        expected.append(np.tensordot(w, of_levels[:, r], 1))
-        if c[r] > 0:
-            reference.update(of_row[[0, 0, 0, 1, 2, 3]], c[r])
-    expected = np.log(expected) if classifies else np.array(expected)
-    assert_close(actual, expected, 1e-9)
+    for r, (y_r, c_r) in enumerate(zip(y, c, strict=True)):
+        served = reference.serve(said[:, r], c_r)
+        expected.append(served["answer"])
+        if c_r > 0:
+            reference.learn(served, y_r, c_r)
+    model = make(experts)
+    assert_close(charged(model, X, y, c), expected, 1e-9)
+    assert_allclose(model.weights_, floats(reference.hedge.weights()), rtol=1e-9)
+    assert_allclose(model.cumulative_loss_, reference.total, rtol=1e-9)
     assert_allclose(model.pool_weights_.sum(), 1.0)
 
 

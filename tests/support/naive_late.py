@@ -5,9 +5,11 @@ in what order they are asked and told: a row is served by all that was learned b
 came; when its label comes, all learn from what it was served.
 """
 
+import copy
+
 import numpy as np
 
-from .naive import AbsoluteError, Logistic, Separate
+from .naive import LOSSES, Logistic, Separate
 from .naive_hedge import FixedShare, clip_limits
 from .naive_pools import (
     BETTING,
@@ -49,16 +51,21 @@ class LateClasses(Late):
             self.pools = pools_of_scores(Separate(Logistic()), n, 1)
         self.pools[BETTING] = BettingPool(n)
 
-    def ask(self, pool, F):
-        if self.n_classes > 2 or isinstance(pool, BettingPool):
+    def ask(self, pool, F, c):
+        if isinstance(pool, BettingPool):
+            return copy.deepcopy(pool).learn(F, 0, c)
+        if self.n_classes > 2:
             return pool.learn(F, 0, 0.0)
         (score,) = pool.predict(F[1] - F[0], 1.0)
         return 1.0 / (1.0 + np.exp([score, -score]))
 
-    def serve(self, said):
+    def serve(self, said, c=0.0):
+        """Serve a row, whose weight may be known already."""
         first = floats(self.hedge.weights()) @ np.exp(said)
         F = log_probabilities(np.exp([np.log(first), *said])).T
-        of_levels = np.array([first] * 3 + [self.ask(pool, F) for pool in self.pools])
+        of_levels = np.array(
+            [first] * 3 + [self.ask(pool, F, c) for pool in self.pools]
+        )
         answer = np.log(floats(self.levels.weights()) @ of_levels)
         return self.served(said=said, F=F, of_levels=of_levels, answer=answer)
 
@@ -79,11 +86,12 @@ class LateClasses(Late):
 
 
 class LateNumbers(Late):
-    """Mixture of predictions under absolute errors, (n_experts,) for a row."""
+    """Mixture of predictions under a loss of numbers, (n_experts,) for a row."""
 
-    def __init__(self, n_experts):
+    def __init__(self, n_experts, loss="absolute_error"):
         super().__init__(n_experts)
-        self.pools = pools_of_scores(Separate(AbsoluteError()), n_experts + 1, 0)
+        self.loss = LOSSES[loss]()
+        self.pools = pools_of_scores(Separate(self.loss), n_experts + 1, 0)
         self.targets, self.errors = [], []
 
     def deviation(self):
@@ -100,7 +108,7 @@ class LateNumbers(Late):
         differ = ~np.isclose(said, first, rtol=1e-12, atol=0.0) & (deviation > 0)
         return np.where(differ, said - first, 0.0) / (deviation or 1.0)
 
-    def serve(self, said):
+    def serve(self, said, c=0.0):
         limits, deviation = clip_limits(self.targets), self.deviation()
         said = np.clip(said, *limits)
         first = floats(self.hedge.weights()) @ said
@@ -114,7 +122,7 @@ class LateNumbers(Late):
 
     def learn(self, served, y, c):
         said, first = served["said"], served["first"]
-        self.hedge.update(np.abs(said - y), c, served["hedge"])
+        self.hedge.update(self.losses(y, said), c, served["hedge"])
         deviation = self.deviation()
         x = self.differences(said, first, deviation)
         self.errors.append(y - first if self.errors else 0.0)
@@ -123,8 +131,11 @@ class LateNumbers(Late):
         for pool in self.pools:
             if deviation > 0:
                 pool.learn(x, [(y - first) / deviation], c / np.mean(self.weights))
-        self.learn_levels(served, np.abs(served["of_levels"] - y), c)
-        self.total += c * abs(served["answer"] - y)
+        self.learn_levels(served, self.losses(y, served["of_levels"]), c)
+        self.total += c * self.loss.value(y, served["answer"])
+
+    def losses(self, y, said):
+        return np.array([self.loss.value(y, float(p)) for p in said])
 
 
 def floats(numbers):
