@@ -13,37 +13,23 @@ from sklearn_scinol.models.linear import LinearModel
 from sklearn_scinol.models.model import Chunk
 
 
-@pytest.fixture
-def loops(engine):
-    """The module of the engine in use."""
-    return get_engine("numpy" if engine == "numpy" else "numba")
-
-
-def stream(n=30, seed=0):
-    """Rows with zeros, in units far apart, and their weights, of which some are 0."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(1.0, 2.0, size=(n, 4)) * [1e-3, 1.0, 50.0, 1e4]
-    X[rng.random(X.shape) < 0.4] = 0.0
-    return X, rng.choice([0.0, 0.3, 1.0, 4.0], size=n)
-
-
 @pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
 def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
     """NaN in them, of a row that was refused, does not reach the next row."""
-    if engine == "numpy":
-        pytest.skip("NumPy has no buffers")
     from sklearn_scinol.engines.numba_engine.learning import learn_call
 
-    X, c = stream()
-    y, coefs = np.random.default_rng(1).normal(size=(30, n_outputs)), []
+    rng, coefs = np.random.default_rng(0), []
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=(30, n_outputs))
     for is_used in False, True:
         model = LinearModel(
             ScInOL2(1.0), Huber(0.5), 4, n_outputs, fit_intercept=True, average=0
         )
         model.ensure_layout(X)
-        state = State(*map(model_part(model), State._fields))
+        parts = {name: getattr(model, name, None) for name in State._fields}
+        state = State(**parts | {"weight_scale": model.weight_scale.numbers})
         out = Predictions(np.empty(y.shape), None, np.empty(y.shape))
-        block = model.block(get_engine("numba"), Chunk(X, y, c), slice(0, 30))
+        block = model.block(get_engine("numba"), Chunk(X, y, None), slice(0, 30))
         loop, arguments = learn_call(model.task, state, block, out)
         scratch = arguments[-1]
         if is_used:
@@ -55,19 +41,10 @@ def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
     assert_array_equal(*coefs)
 
 
-def model_part(model):
-    """What a model calls the parts of the state that engines change."""
-    return lambda name: (
-        model.weight_scale.numbers if name == "weight_scale" else getattr(model, name)
-    )
-
-
-# Mixtures.
-
-
 @pytest.mark.parametrize("n_outputs", [1, 4])
-def test_means_of_probabilities(n_outputs, loops):
+def test_means_of_probabilities(n_outputs, engine):
     """Also of experts who are sure: no probability is 0."""
+    loops = get_engine("numpy" if engine == "numpy" else "numba")
     rng = np.random.default_rng(0)
     answers = 10.0 * rng.normal(size=(3, 6, n_outputs))
     answers[0, 0, 0] = 900.0

@@ -92,30 +92,6 @@ def test_unusable_combinations(estimator, engine):
         assert pickle.dumps(vars(model)) == before
 
 
-@adaptive
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-def test_extreme_features(algorithm, container, engine):
-    """Either too large, in scikit-learn's words, or harmless."""
-    _, y = rows(12, 3)
-    for value in (5e-324, 1e-200, 1e-100, 1e100, 1e155, 1e200, 1e300, -1.7e308):
-        X, _ = rows(12, 3)
-        X[3:, 0] = np.sign(X[3:, 0]) * value
-        X[5, 0] = 0.0
-        model = regressor(algorithm, learning_rate=0.1).partial_fit(X[:3], y[:3])
-        before = pickle.dumps(vars(model))
-        try:
-            predictions = charged(model, container(X[3:]), y[3:])
-        except ValueError as refusal:
-            assert "Input X contains a value that is too large" in str(refusal)
-            assert pickle.dumps(vars(model)) == before
-            assert abs(value) > 1e100
-            assert not model._model.traits.scale_invariant
-        else:
-            assert np.isfinite(predictions).all()
-            assert np.isfinite(model.coef_).all()
-            assert np.isfinite(model.cumulative_loss_)
-
-
 @pytest.mark.cases(3)
 @adaptive
 @pytest.mark.parametrize("container", [np.array, sparse.csr_array])

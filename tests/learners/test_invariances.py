@@ -91,25 +91,6 @@ def test_fit_is_partial_fit(case, layout, engine):
 
 
 @pytest.mark.cases(20)
-@thinned(VARIED, index_dtype=[np.int32, np.int64])
-def test_dense_and_sparse(case, index_dtype, engine):
-    X, y = case.data()
-    c = weights(len(y))
-    X_sparse = sparse.csr_array(X)
-    X_sparse.indices = X_sparse.indices.astype(index_dtype)
-    X_sparse.indptr = X_sparse.indptr.astype(index_dtype)
-
-    from_dense, from_sparse = case.make(), case.make()
-    charged = case.charged(from_dense, X, y, sample_weight=c)
-    of_sparse = case.charged(from_sparse, X_sparse, y, sample_weight=c)
-    assert_close(of_sparse, charged, tolerance(case))
-    assert_close_models(from_sparse, from_dense, tolerance(case))
-    new, _ = case.data(seed=3)
-    decision = case.decision(from_sparse, sparse.csr_array(new))
-    assert_close(decision, case.decision(from_dense, new), tolerance(case))
-
-
-@pytest.mark.cases(20)
 @thinned(VARIED, first=["dense", "sparse"], center=["auto", False])
 def test_dense_and_sparse_chunks(case, first, center, engine):
     """Zeros of sparse rows may wait; those of dense rows must not find them waiting."""

@@ -167,26 +167,6 @@ def test_moderated_scores(engine):
     assert_allclose(plain.decision_function(X[:1]), score, rtol=1e-12)
 
 
-# How sure it is.
-
-
-@pytest.mark.parametrize("n_outputs", [1, 3])
-def test_shapes(n_outputs):
-    X, y, _ = rows()
-    Y = y if n_outputs == 1 else np.column_stack([y, -y, y**2])
-    model = OnlineNewtonRegressor().partial_fit(X, Y)
-    several = () if n_outputs == 1 else (3,)
-    assert model.coef_covariance_.shape == (*several, 5, 5)
-    assert [part.shape for part in model.predict(X, return_std=True)] == [Y.shape] * 2
-    labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))[:, np.newaxis] >= [2, 1, 0]
-    classes = labels[:, 0] if n_outputs == 1 else labels.sum(axis=1)
-    classifier = OnlineNewtonClassifier().fit(X, classes)
-    shape = (len(X), *several)
-    said = classifier.decision_function(X, return_std=True)
-    assert [part.shape for part in said] == [shape] * 2
-    assert classifier.coef_covariance_.shape == (*several, 5, 5)
-
-
 # Features.
 
 

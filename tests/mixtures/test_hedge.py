@@ -22,7 +22,6 @@ from sklearn.base import (
     ClassifierMixin,
     RegressorMixin,
     clone,
-    is_classifier,
 )
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.exceptions import NotFittedError
@@ -684,19 +683,19 @@ def test_sparse_rows_need_experts_that_take_them():
 @pytest.mark.parametrize("classifies", [True, False])
 def test_coefficients(classifies, container, n_outputs):
     """Those of experts whose deviations of rare features fall for ever are left out."""
-    X = np.zeros((1000, 3))
-    X[:, 0], X[5, 1] = np.random.default_rng(0).normal(size=1000), 1.0
+    X = np.zeros((300, 3))
+    X[:, 0], X[5, 1] = np.random.default_rng(0).normal(size=300), 1.0
     mixture, *kinds = (
         (HedgeClassifier, ScInOLClassifier, AdaImplicitClassifier)
         if classifies
         else (HedgeRegressor, ScInOLRegressor, AdaImplicitRegressor)
     )
-    forgets = kinds[1](scale=True, moment_forgetting=0.03)
+    forgets = kinds[1](scale=True, moment_forgetting=0.1)
     experts = [("one", kinds[0]()), ("forgets", forgets), ("two", kinds[1](scale=True))]
     y = np.column_stack([X[:, 0] > 0, X[:, 0] > 1])[:, :n_outputs].astype(int)
     y, first = y.squeeze(), {}
     if classifies:
-        y, first = y.reshape(1000, -1).sum(axis=1), {"classes": range(n_outputs + 1)}
+        y, first = y.reshape(300, -1).sum(axis=1), {"classes": range(n_outputs + 1)}
     model = mixture(experts).partial_fit(container(X), y, **first)
     assert abs(model.coef_).max() < 50.0
     w = np.atleast_2d(model.weights_)[:, ::2]
@@ -857,22 +856,6 @@ def test_an_expert_that_fails_leaves_all_as_they_were(
         model.partial_fit(X[rows_], y[rows_])
     assert_identical(learned(model), learned(pickle.loads(before)))
     assert_array_equal(model.predict(X[:5]), said)
-
-
-@pytest.mark.cases(1)
-def test_extreme_values(engine):
-    """Of features and targets, which go up to the end of the range and back."""
-    rng = np.random.default_rng(0)
-    sizes = 10.0 ** np.concatenate([np.linspace(-290, 290, 60), [0.0] * 20])
-    X = rng.normal(size=(80, 3)) * sizes[:, np.newaxis]
-    y = rng.normal(size=80) * sizes ** (1 / 3)
-    for model, target in ((HedgeClassifier(), 1 * (y > 0)), (HedgeRegressor(), y)):
-        classes = {"classes": [0, 1]} if is_classifier(model) else {}
-        model.partial_fit(X, target, **classes)
-        assert np.isfinite(model.expert_losses_).all()
-        assert np.isfinite(model.weights_).all()
-        answers = model.predict(X[::-1])
-        assert np.isfinite(answers).all()
 
 
 @pytest.mark.parametrize("n_outputs", [None, 2])

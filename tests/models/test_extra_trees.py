@@ -50,7 +50,7 @@ def naive_trees(model, n_classes=0, **options):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_reference(n_classes, n_features, options, weighted, engine):
     """Of classes, or of numbers."""
-    X, y = data(220 if n_classes else 150, n_features)
+    X, y = data(150, n_features)
     c = weights(len(y)) if weighted else np.ones(len(y))
     options = {"penalty": 0.5, "random_state": 1, **options}
     if n_classes:

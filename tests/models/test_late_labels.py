@@ -120,6 +120,20 @@ def test_single_rows_are_learned_together_or_not(n_steps, engine):
     assert_same_steps(model, before)
 
 
+def test_early_rows_that_cannot_be_observed():
+    """They are refused when they are learned."""
+    model = make_online_pipeline(
+        OnlineHistory(["k"]), TableEncoder(), ScInOLClassifier()
+    )
+    late = model.row_by_row(classes=[0, 1]).with_late_labels()
+    for key, row in ("bad", {"other": 1}), ("good", {"k": "a"}):
+        late.keep_one(row, key)
+    late.learn_one("good", 1).keep_one({"k": "b"}, "later")
+    with pytest.raises(ValueError, match="feature names"):
+        late.learn_one("bad", 1)
+    assert [*late] == ["bad", "later"]
+
+
 def test_rows_are_copied():
     """However they are given."""
     X, y = data()

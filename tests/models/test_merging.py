@@ -12,7 +12,6 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier
 from support.comparisons import assert_identical
 from support.registry import (
-    AVERAGING,
     CASES,
     LAYOUTS,
     REPRESENTATIVES,
@@ -88,17 +87,6 @@ def test_weights_are_means(case, layout, engine):
     case.partial_fit(merged, container(X), y)
     merged._check_state()
     assert merged.n_samples_seen_ == 84
-
-
-@thinned(AVERAGING)
-def test_averaged_weights(case, engine):
-    X, y = case.data(60)
-    models = learned(case.make(), X, y, [30, 30], **case.classes())
-    merged = merge_models(models)
-    if hasattr(merged, "coef_"):
-        assert_mean(merged, models, [30, 30], 1e-6, 1e-9)
-    case.partial_fit(merged, X, y)
-    merged._check_state()
 
 
 @thinned(REPRESENTATIVES, container=CONTAINERS, weighted=[False, True])

@@ -12,19 +12,18 @@ from support.local import data, labels, stream, weights
 from support.registry import NEIGHBORS, compiled
 
 from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
     OnlineKNeighborsClassifier,
     OnlineKNeighborsRegressor,
     config_context,
     merge_models,
 )
-from sklearn_scinol.blocks import Block, RowWeights
-from sklearn_scinol.engines import get_engine
-from sklearn_scinol.models.model import Chunk, at_once
 
 estimators = pytest.mark.parametrize("estimator", NEIGHBORS)
 
 #: Windows and numbers of rows: rings that turn, of more than one block, or of a part.
-SIZES = [(140, 300), (5, 60)]
+SIZES = [(140, 200), (5, 60)]
 
 # Formulas.
 
@@ -141,30 +140,17 @@ def test_engines_find_the_same_rows(n_features, n_candidates, engine):
 
 @estimators
 def test_one_search_for_several_models(estimator, engine):
-    """Models that share the rows predict as each would alone."""
+    """Experts that share the rows learn and predict as each would alone."""
     X, y, kind = stream(estimator)
-    alone = [estimator(k, window=70) for k in (1, 3, 10)]
-    for model in alone:
-        model.partial_fit(X[:90], y[:90], **kind)
-    together = [deepcopy(model._model) for model in alone]
-    shared = {}
-    for model in together:
-        model.share_transforms(shared)
-    assert len(shared) == 2  # the transform and the rows
-    first, n = together[0], len(y) - 90
-    weights = RowWeights(*np.ones((3, n)), np.ones(7))
-    loops = get_engine("numpy" if engine == "numpy" else "numba")
-    rows = Chunk(X, y), slice(90, None)
-    Z = first.learn_transforms(loops, *rows, weights, at_once)
-    targets = y[90:] if kind else y[90:, np.newaxis]
-    block = Block(Z, None, targets, weights, None)
-    for model, said in zip(
-        alone, first.learn_together(loops, together, block), strict=True
-    ):
-        method = {"method": "decision_function"} if kind else {}
-        expected = model.partial_fit_predict(X[90:], y[90:], **method)
-        assert_array_equal(said.predictions.reshape(expected.shape), expected)
-    assert_identical(first.memory, alone[0]._model.memory)
+    experts = [(str(k), estimator(k, window=70)) for k in (1, 3, 10)]
+    mixture = HedgeClassifier(experts) if kind else HedgeRegressor(experts)
+    for rows in slice(90), slice(90, None):
+        mixture.partial_fit(X[rows], y[rows], **kind)
+    assert len({id(each._model.memory) for each in mixture.estimators_}) == 1
+    for (_, alone), inside in zip(experts, mixture.estimators_, strict=True):
+        alone.partial_fit(X, y, **kind)
+        assert_identical(inside._model, alone._model)
+        assert_array_equal(inside.predict(X), alone.predict(X))
 
 
 def test_shared_rows_are_renumbered_once(engine):

@@ -476,7 +476,8 @@ def test_only_with_log_loss(estimator, words):
 
 def test_parameters_and_labels_that_do_not_fit(engine):
     X, y = stream()
-    model = ScInOLClassifier("hinge").partial_fit(X[:11], y[:11], classes=["b", "d"])
+    model = ScInOLClassifier("hinge", max_iter=2, tol=None)
+    model.partial_fit(X[:11], y[:11], classes=["b", "d"])
     model.set_params(loss="log_loss", new_classes="add")
     with pytest.raises(ValueError, match="`loss` is not the same"):
         model.partial_fit(X, y)

@@ -7,11 +7,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from support import naive
-from support.comparisons import assert_identical
-from support.invariances import weights
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
 from support.naive_fourier import FourierFeatures, RandomFeatures
-from support.registry import CASES, REPRESENTATIVES, seeds, thinned
+from support.registry import CASES, REPRESENTATIVES, thinned
 
 from sklearn_scinol import (
     OnlineNewtonClassifier,
@@ -27,7 +25,6 @@ CASES, REPRESENTATIVES = (
     for cases in (CASES, REPRESENTATIVES)
 )
 RANDOM = {"random_features": 7, "random_state": 0}
-STANDARD = {"center": True, "scale": True, "clip_deviations": 3.0}
 
 
 @pytest.mark.cases(3)
@@ -52,23 +49,6 @@ def test_reference(case, center, gamma, engine):
     assert_agrees(case, case.decision(estimator, new_rows(X)), of_new)
     assert_agrees(case, estimator.cumulative_loss_, model.cumulative_loss)
     estimator._check_state()
-
-
-@thinned(REPRESENTATIVES, clip_ratio=[None, 1.5], scale=[False, True])
-@seeds
-def test_units_cancel(case, clip_ratio, scale, seed, engine):
-    """Those of the features, whether random features are standardised or not."""
-    X, y = case.data(seed=seed)
-    new, _ = case.data(seed=seed + 100)
-    units = 2.0 ** np.random.default_rng(seed).integers(-300, 301, size=X.shape[1])
-    parameters = {**RANDOM, **STANDARD, "clip_ratio": clip_ratio, "scale": scale}
-    plain, scaled = (case.make(**parameters) for _ in range(2))
-    c = weights(len(y))
-    assert_identical(
-        case.charged(scaled, X * units, y, sample_weight=c),
-        case.charged(plain, X, y, sample_weight=c),
-    )
-    assert_identical(case.decision(scaled, new * units), case.decision(plain, new))
 
 
 def test_clipped_values_do_not_widen_moments():

@@ -34,7 +34,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
-from sklearn_scinol.mixtures.mixture_model import MixtureModel
 from sklearn_scinol.models.session import Session
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler
@@ -372,7 +371,7 @@ def test_sparse_rows_of_pipelines():
 
 
 @pytest.mark.parametrize("n_before", [1, 5])
-def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
+def test_sparse_rows_that_fail(n_before, engine):
     """Also their new features are as they were: see `test_rows_that_diverge`."""
     parameters = {"loss": "squared_error", "learning_rate": 1e6, "scale": True}
     model = BaselineRegressor("sgd", fit_intercept=False, **parameters)
@@ -385,32 +384,6 @@ def test_sparse_rows_that_fail(n_before, engine, monkeypatch):
             before = copy.deepcopy(model)
             rows.learn_one(x, 1.0)
     assert_identical(vars(model), vars(before))
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Session, "make_calls", interrupted)
-        patch.setattr(model, "_learn_rows", interrupted)
-        before = vars(copy.deepcopy(model))
-        with pytest.raises(KeyboardInterrupt):
-            rows.learn_one((np.array([8]), np.array([1.0])), 1.0)
-    for attributes in before, vars(model):  # where old versions of pytest leave it
-        attributes.pop("_learn_rows", None)
-    assert_identical(vars(model), before)
-
-
-@pytest.mark.parametrize(
-    "labels", [["no", "yes"], [False, True], [-1.0, 1.0], ["a", "b", "c"]]
-)
-def test_labels(labels, engine):
-    X, codes = stream(30, 3, len(labels) if len(labels) > 2 else 1)
-    y = np.array(labels)[codes]
-    assert_learns_alike(ScInOLClassifier(), X, y, classes=np.array(labels))
-    rows = ScInOLClassifier().row_by_row(classes=labels)
-    for x, label in zip(X, y.tolist(), strict=True):
-        rows.learn_one(x, label)
-    assert rows.predict_one(X[0]) in labels
 
 
 def test_answers_stay(engine):
@@ -549,26 +522,3 @@ def test_rows_that_diverge(in_mixture, engine):
                 before = copy.deepcopy(model)
                 rows.learn_one(np.full(2, x), 1e90)
         assert_identical(vars(model), vars(before))
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("name", MIXTURES)
-def test_interrupted_rows(name, engine, monkeypatch):
-    """Wherever the mixture is interrupted, it and its experts are as they were."""
-    estimator, X, y, classes = stream_of(name, 115, 3)
-    model = copy.deepcopy(estimator).partial_fit(X, y, **classes)
-    model.row_by_row().learn_one(X[0], y[0])
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    before = copy.deepcopy(model)
-    for name in "count_learned", "_record_weights":
-        with monkeypatch.context() as patch:
-            patch.setattr(MixtureModel, name, interrupted)
-            with pytest.raises(KeyboardInterrupt):
-                model.row_by_row().learn_one(X[1], y[1])
-        assert_identical(vars(model), vars(before))
-    model.row_by_row().learn_one(X[1], y[1])
-    before.partial_fit(X[1:2], y[1:2])
-    assert_identical(vars(model), vars(before))

@@ -12,7 +12,6 @@ import tracemalloc
 import warnings
 import zipfile
 from datetime import time
-from functools import partial
 from io import BytesIO
 from operator import attrgetter
 
@@ -31,7 +30,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support.comparisons import assert_identical
-from support.copies import COPIES, saved
+from support.copies import saved
 from support.kinds import KINDS
 from support.registry import CASES, PUBLIC_ESTIMATORS
 
@@ -63,8 +62,6 @@ from sklearn_scinol.preprocessing import (
 )
 
 skops = pytest.importorskip("skops.io", reason="skops is not installed")
-
-THROUGH_SKOPS = [COPIES["saved"], COPIES["skops"]]
 
 
 @pytest.fixture
@@ -131,7 +128,7 @@ COLUMNS = ColumnTransformer([("scaled", StandardScaler(), [0, 2])])
 #: Models with parts from elsewhere, and rows that they predict.
 WITH_OTHERS = {
     "scaler": (lambda: in_line(StandardScaler(), ScInOLClassifier()), data()[0]),
-    "columns": (lambda: in_line(COLUMNS, HedgeClassifier()), data()[0]),
+    "columns": (lambda: in_line(COLUMNS, ScInOLClassifier()), data()[0]),
     "text": (of_text, ["a good bad day"]),
     "experts": (lambda: with_experts(sgd=SGD, bayes=GaussianNB()), data()[0]),
 }
@@ -168,20 +165,6 @@ def test_weights_of_experts(algorithm, path):
 
 
 # What is trusted.
-
-
-def test_what_is_written_is_read_once(path, monkeypatch):
-    """Each look at a file takes as long as loading it."""
-    looks = []
-
-    def noted(name, look, *given, **options):
-        looks.append(name)
-        return look(*given, **options)
-
-    for name in "dumps", "loads", "get_untrusted_types":
-        monkeypatch.setattr(skops, name, partial(noted, name, getattr(skops, name)))
-    save(fitted(HedgeClassifier), path)
-    assert looks == ["dumps", "loads"]
 
 
 @pytest.mark.thorough
