@@ -609,23 +609,6 @@ def test_losses_whose_parameter_has_the_unit_of_the_target(loss, engine):
     assert_close(other.partial_fit_predict(X, 1e5 * y) / 1e5, expected, 1e-9)
 
 
-def test_parameters_of_experts():
-    model = HedgeClassifier(few_experts(True, "log_loss"))
-    assert model.get_params()["nag__learning_rate"] == 0.3
-    assert "nag" not in model.get_params(deep=False)
-    assert "nag__learning_rate" not in HedgeClassifier().get_params()
-    model.set_params(nag__learning_rate=0.7, adaogd="drop", max_iter=3, tol=None)
-    assert model.max_iter == 3
-    X = rows()
-    model.fit(X, 1 * (X[:, 0] > 0))
-    assert [*model.named_estimators_] == ["nag", "third"]
-    assert model.named_estimators_["nag"].learning_rate == 0.7
-    with pytest.raises(NotFittedError):  # a clone of it has learned
-        dict(model.estimators)["nag"].predict(X)
-    model.set_params(third=GaussianNB())
-    assert isinstance(dict(model.estimators)["third"], GaussianNB)
-
-
 FOREIGN = [
     SGDClassifier(loss="log_loss", random_state=0),  # predict_log_proba
     GaussianNB(),  # which is sure of itself

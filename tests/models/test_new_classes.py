@@ -19,7 +19,6 @@ from support.registry import (
     ENGINES,
     ESTIMATORS,
     REPRESENTATIVES,
-    as_linear,
     paired,
     thinned,
 )
@@ -310,19 +309,6 @@ REFUSED = [
         ]
     ),
 ]
-
-
-@pytest.mark.parametrize("estimator", CLASSIFIERS)
-def test_probabilities_go_on(estimator, engine):
-    """A class that comes takes its share from all others alike."""
-    X, y = stream()
-    for n_rows in FIRSTS[2:]:
-        model = estimator(new_classes="add", **as_linear(estimator))
-        model = learned(model, X[:n_rows], y[:n_rows])
-        before = model.predict_proba(X)
-        model.partial_fit(X[:1], y[:1], classes=LABELS, sample_weight=[0.0])
-        after = model.predict_proba(X)[:, np.isin(sorted(LABELS), y[:n_rows])]
-        assert_allclose(after / after.sum(axis=1, keepdims=True), before, rtol=1e-9)
 
 
 def test_balanced_weights(engine):

@@ -15,8 +15,8 @@ what is compared with them shows its own rounding errors only.
 F. Orabona: Dimension-Free Exponentiated Gradient, NIPS 2013: Algorithm 1, Theorem 1.
 
 J. de Vilmarest, O. Wintenberger: Stochastic Online Optimization using Kalman Recursion,
-JMLR 22, 2021, with implicit steps; V. Vovk: Competitive On-line Statistics, 2001. Here
-the inverse of the covariance is kept, and solved for.
+JMLR 22, 2021, with implicit steps. Here the inverse of the covariance is kept, and
+solved for.
 
 K. Chen, J. Langford, F. Orabona: Better Parameter-Free Stochastic Optimization with ODE
 Updates for Coin-Betting, AAAI 2022: CODE. Here the time is what is solved for.
@@ -778,7 +778,6 @@ class OnlineNewton(InDecimals):
         prior_scale=0.3,
         forgetting=0.0,
         moderate=False,
-        vovk=False,
         center=False,
         fit_intercept=True,
         shared_covariance=False,
@@ -790,7 +789,7 @@ class OnlineNewton(InDecimals):
         # Rows and their weights, and what is taken for the mean of their features.
         self.rows, self.mean = [], 0 * self.w[0]
         self.next_change = 1
-        self.moderate, self.vovk = moderate, vovk
+        self.moderate = moderate
         self.row_weight = 1.0  # of the next row in means of features
         self.left = 1 - Decimal(forgetting)
         self.prior = decimals(np.full(n_coordinates, prior_scale))
@@ -858,7 +857,7 @@ class OnlineNewton(InDecimals):
         s = self.w @ x
         if self.moderate:
             s /= np.sqrt(1 + Decimal(math.pi) / 8 * q)
-        return s / (1 + c * q) if self.vovk else s
+        return s
 
     def update(self, x, y, p, c):
         self.rows.append((x, Decimal(self.row_weight)))
@@ -892,8 +891,7 @@ class OnlineNewton(InDecimals):
         e = min(max(s, low), high) - s
         self.distances[k] = [(w * self.left, d) for w, d in self.distances[k]]
         self.distances[k].append((c, abs(e)))
-        square = y**2 - s**2 / (1 + c * q) if self.vovk else (y - s) ** 2
-        self.excess += c * square * c * q / (1 + c * q)
+        self.excess += c * (y - s) ** 2 * c * q / (1 + c * q)
         if isinstance(loss, (Hinge, EpsilonInsensitive, Quantile)):
             weights, sizes = np.transpose(self.distances[k])
             if e == 0:
