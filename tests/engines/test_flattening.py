@@ -135,15 +135,6 @@ def test_exact_functions_stay_apart(monkeypatch):
     assert "scaled_sum(" not in source
 
 
-def uses_a_list(x):
-    return sum([x[0], x[1]])
-
-
-def test_what_cannot_be_compiled_is_named():
-    with pytest.raises(TypeError, match="List cannot be compiled, in uses_a_list"):
-        flat(uses_a_list, (X,))
-
-
 def chooses(x):
     if x[0] > 0.0:  # noqa: SIM108 - which is another case
         function = python_nodes.signed

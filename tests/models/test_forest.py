@@ -11,12 +11,11 @@ from sklearn.base import is_classifier
 from support import naive_forest
 from support.comparisons import assert_identical, learned
 from support.local import data, labels, make, stream, weights
-from support.registry import EXTRA_TREES, FORESTS, compiled
+from support.registry import EXTRA_TREES, FORESTS
 
 from sklearn_scinol import (
     MondrianForestClassifier,
     MondrianForestRegressor,
-    config_context,
     merge_models,
 )
 from sklearn_scinol.learners.trees import LEFT, PARENT, RIGHT
@@ -128,27 +127,6 @@ def test_regret_against_the_best_pruning(kind, engine):
     bound = tree.root.best_pruning() + math.log(1.5) * tree.n_inner_splits
     assert loss <= bound + 1e-9
     assert model.n_nodes_[0] == tree.n_nodes
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("n_features", [1, 4, 7, 33])
-@estimators
-@compiled
-def test_engines_grow_the_same_trees(n_features, estimator, engine):
-    X, y, kind = stream(estimator, n=400, d=n_features)
-    options = {"window": 200} if estimator in EXTRA_TREES else {}
-    memories = []
-    for each in engine, "numpy":
-        with config_context(engine=each):
-            model = estimator(4, random_state=0, **options).partial_fit(X, y, **kind)
-            memories.append(model._model.memory)
-    of_kind = ["gaps"] if estimator in EXTRA_TREES else []
-    for name in "links", "place", "state", *of_kind:
-        assert_array_equal(*(getattr(memory, name) for memory in memories))
-    of_kind = ["errors"] if estimator in EXTRA_TREES else ["boxes"]
-    for name in "numbers", "shares", "sums", *of_kind:
-        a, b = (getattr(memory, name) for memory in memories)
-        assert_allclose(a, b, rtol=1e-9)
 
 
 # Properties.

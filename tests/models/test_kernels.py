@@ -230,31 +230,6 @@ def test_epochs(case, kernel, max_support, shuffle, engine, monkeypatch):
 LINEAR = {"kernel": "poly", "degree": 1, "gamma": 1.0, "coef0": 0.0}
 
 
-# Streams.
-
-
-@thinned(EACH_KIND, split=["rows", "random", "blocks"], max_support=[None, 12])
-def test_chunks_do_not_matter(case, split, max_support, engine, monkeypatch):
-    X, y = stream(case)
-    c = weights(len(y))
-    whole = make(case, max_support=max_support)
-    charged = case.charged(whole, X, y, sample_weight=c)
-
-    ends = np.arange(1, len(y))
-    if split == "random":
-        ends = np.sort(np.random.default_rng(2).choice(ends, size=5, replace=False))
-    elif split == "blocks":
-        monkeypatch.setattr(kernel_model, "BLOCK_ROWS", 7)
-        ends = []
-    parts = make(case, max_support=max_support)
-    of_parts = [
-        case.charged(parts, X[rows], y[rows], sample_weight=c[rows])
-        for rows in np.split(np.arange(len(y)), ends)
-    ]
-    assert_close(np.concatenate(of_parts), charged, 1e-12)
-    assert_close_models(parts, whole, 1e-12)
-
-
 # A budget.
 
 

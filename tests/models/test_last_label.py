@@ -13,7 +13,7 @@ from sklearn.base import clone
 from support.comparisons import assert_identical
 from support.local import weights
 from support.naive_labels import shares
-from support.registry import compiled, seeds
+from support.registry import seeds
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -108,17 +108,6 @@ def test_features_do_not_matter(seed, engine):
         assert_array_equal(same, said)
         assert_identical(other._model.counts, model._model.counts)
         assert_array_equal(other.predict(rows[:3]), model.predict(X[:3]))
-
-
-@compiled
-def test_engines_agree_to_the_last_bit(engine):
-    for n_classes in 2, 3, 40:
-        X, y = stream(300, n_classes)
-        model, said = probabilities(X, y, weights(len(y)))
-        with config_context(engine="numpy"):
-            other, same = probabilities(X, y, weights(len(y)))
-        assert_array_equal(same, said)
-        assert_identical(other._model.counts, model._model.counts)
 
 
 @given(

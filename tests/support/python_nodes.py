@@ -40,7 +40,6 @@ def refused(words):
 
 G = 3
 T2 = (1.0, 2.0)
-A = np.array([1.0, 5.0, 7.0])
 
 
 class R(NamedTuple):
@@ -69,11 +68,6 @@ def bump_loop(x):
         if k == 0:
             return x[0]
     return 0.0
-
-
-def none_or(x):
-    if x > 0.0:
-        return x
 
 
 def first_none(x):
@@ -120,10 +114,6 @@ def varargs(*a):
 
 def rec(n):
     return 0 if n == 0 else rec(n - 1) + 1
-
-
-def recx(x):
-    return recx(x) + 1.0
 
 
 @accepted
@@ -255,12 +245,6 @@ def conditional(x):
     return y + 10 * z + 100 * x[0] + (1.0 if x[0] != 0.0 and 1.0 / x[0] > 0 else 2.0)
 
 
-@refused("None and a value")
-def ifexp_none(x):
-    y = None if x[0] > 0 else 1.0
-    return 1.0 if y is None else 2.0
-
-
 @accepted
 def order(x):
     s = x[0] + 10 * bump(x) + 100 * x[0] + 1000 * bump_loop(x) + 1e4 * x[0]
@@ -304,17 +288,6 @@ def starred_def(x):
 @refused(r"\*\* cannot")
 def dstar(x):
     return two(x[0], **{"b": 1.0})
-
-
-@refused("unexpected keyword argument 'd'")
-def unknown_kw(x):
-    return two(x[0], d=4.0)
-
-
-@accepted
-def arguments(x):
-    s = two(x[0]) + two(x[0], c=x[1]) + two(x[0], two(x[1], 1.0), two(x[2]))
-    return s + R(kind=x[0], rate=x[1]).scaled(2.0) + R(kind=1.0).rate
 
 
 @accepted
@@ -412,13 +385,6 @@ def one_branch(x):
     return y
 
 
-@refused("'G' is not assigned")
-def late_local(x):
-    y = G + 1.0 if x[0] > 1e9 else 0.0
-    G = 3
-    return y
-
-
 @accepted
 def branches(x):
     if x[0] > 0:
@@ -510,11 +476,6 @@ def other_functions(x):
     return wrapped(x) + rec(3) + CL(x)
 
 
-@refused("recursion")
-def recursion(x):
-    return recx(x)
-
-
 @refused("Attribute cannot be assigned")
 def attr_store(x):
     s = S(x)
@@ -589,22 +550,6 @@ class Half(R):
 @refused("Half has its own __new__")
 def own_new(x):
     return Half(x[0]).scaled(1.0)
-
-
-def float32(x):
-    for k in range(x.size):
-        x[k] += 1.0
-        if k == 1:
-            return x[k]
-    return 0.0
-
-
-@accepted
-def named_like_a_type(x):
-    if float32(x) > 0.0:
-        pass
-    y = float32(x)
-    return x[0]
 
 
 def mk(n):

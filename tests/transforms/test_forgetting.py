@@ -35,10 +35,6 @@ COMPILED = [
 in_layouts = thinned(CASES, layout=LAYOUTS)
 
 
-def forgetful(case, layout, **parameters):
-    return make(case, layout, **{"moment_forgetting": FORGETTING} | parameters)
-
-
 def standardized(X, c, center, forgetting, new=()):
     """Rows as a learner is to see them, and new ones, by sums over the rows before.
 
