@@ -255,6 +255,26 @@ def test_rows_after_the_first_with_weights_in_any_order(engine):
         assert_array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_rows_that_need_other_calls(engine, learned):
+    """New features and huge values go the long way, rows of weight 0 do not."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    X[:40, 2] = 0.0
+    X[50, 1] = 1e35
+    y, c = X[:, 0] > 0.0, np.ones(60)
+    c[33] = 0.0
+    model, whole = ScInOLClassifier(), ScInOLClassifier()
+    counts = []
+    for start in range(0, 60, 10):
+        rows = slice(start, start + 10)
+        model.partial_fit(X[rows], y[rows], [False, True], c[rows])
+        counts.append(learned())
+    assert np.diff([0, *counts]).tolist() == [0, 0, 1, 1, 0, 0]
+    whole.partial_fit(X, y, [False, True], c)
+    assert_identical(vars(model._model), vars(whole._model))
+
+
 @pytest.mark.parametrize("engine", ["numba"], indirect=True)
 def test_few_sessions_are_kept(engine):
     model, X = fitted()

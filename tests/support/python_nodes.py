@@ -161,17 +161,6 @@ def is_none_loop(x):
     return 1.0 if first_none(x) is None else 2.0
 
 
-@refused("'m' stands for different things")
-def is_none_carried(x):
-    m = None
-    for k in range(x.size):
-        if m is None:
-            m = x[k]
-        else:
-            m = max(m, x[k])
-    return m
-
-
 @accepted
 def results_that_are_none(x):
     r = write_loop(x)
@@ -412,11 +401,6 @@ def branches(x):
     return s + x[2]
 
 
-@refused("Lambda")
-def lam(x):
-    return (lambda z: z + 1)(x[0])
-
-
 @refused("2.0 ")
 def int_int_pow(x):
     n = int(x[1])
@@ -443,14 +427,6 @@ def strings2(x):
 @refused("`in`")
 def inx(x):
     return 1.0 if x[0] in (1.0, 2.0) else 2.0
-
-
-@accepted
-def shadow(x):
-    max = x[0]
-    for k in range(x.size):
-        max = _portable.larger(max, x[k])
-    return max
 
 
 @accepted
@@ -498,22 +474,6 @@ def noisy(x):
 @accepted
 def slices(x):
     return x[int(bump(x)) * 0 : int(bump(x)) * 0 + 2].sum() + x[::2].sum() + x[-1]
-
-
-@accepted
-def enum(x):
-    s = 0.0
-    for k, v in enumerate(x):
-        s += k * v
-    for a, b in zip(x, x[1:]):
-        s += a * b
-    for v in (1.0, 2.0):
-        s += v
-    for _ in ():
-        s += 100
-    for v in T2:
-        s += v
-    return s
 
 
 @refused("more than variables")
