@@ -401,6 +401,11 @@ def branches(x):
     return s + x[2]
 
 
+@refused("Lambda")
+def lam(x):
+    return (lambda z: z + 1)(x[0])
+
+
 @refused("2.0 ")
 def int_int_pow(x):
     n = int(x[1])
