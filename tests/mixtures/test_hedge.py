@@ -692,22 +692,6 @@ def test_coefficients(classifies, container, n_outputs):
         alone.coef_  # noqa: B018
 
 
-@pytest.mark.thorough
-def test_curve_of_weights(engine):
-    problem = PROBLEMS[3]
-    model = problem.make()
-    w = [model.partial_fit(problem.X[:1], problem.y[:1]).weights_]
-    for r in range(1, 60):
-        w.append(model.partial_fit(problem.X[r : r + 1], problem.y[r : r + 1]).weights_)
-    points, curve = model.weights_curve_
-    assert_array_equal(points[:21], np.arange(21))
-    assert (np.diff(points[:-1]) <= np.maximum(1, 0.1 * points[:-2])).all()
-    assert points[-1] == 60
-    assert_array_equal(curve[0], np.full(len(w[0]), 1 / len(w[0])))
-    assert_array_equal(curve[1:], np.array(w)[points[1:] - 1])
-    assert_array_equal(curve[-1], model.weights_)
-
-
 def legend_of(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 

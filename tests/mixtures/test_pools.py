@@ -215,17 +215,3 @@ def test_merged_pools_have_learned_all_rows(engine):
     assert level.pools[0].t == level.hedge.n_rounds_ == 90
     assert level.pools[0].weight_scale is merged._model.weight_scale
     merged.partial_fit(X, y)._check_state()
-
-
-@pytest.mark.thorough
-def test_neighbours_are_stored_once():
-    """Later epochs would store each row again, and count it several times."""
-    X, y = stream("log_loss", 1, n=60)
-    for early_stopping in True, False:
-        model = HedgeClassifier(
-            max_iter=4, tol=None, early_stopping=early_stopping, random_state=0
-        ).fit(X, y)
-        experts = model.named_estimators_
-        memories = [experts[f"neighbors-{k}"]._model.memory for k in (1, 3, 10)]
-        assert len({*map(id, memories)}) == 1
-        assert memories[0].n_rows[0] == 60

@@ -5,8 +5,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression
 from support import naive
 from support.comparisons import assert_close, assert_identical
 from support.naive_agreement import assert_agrees, learn, new_rows, sample_weights
@@ -166,29 +164,6 @@ def test_plot_terms(pyplot):
     assert names_of(model.plot_terms(["c", "a"])) == ["c", "a"]
     with pytest.raises(ValueError, match="Feature 'd' not in feature_names"):
         model.plot_terms(["d"])
-
-
-@pytest.mark.thorough
-def test_plot_terms_of_what_has_none(pyplot):
-    model, X = additive_model(n=200)
-    for wrong, error in ([(0, 1)], TypeError), ([3], ValueError):
-        with pytest.raises(error, match="feature"):
-            model.plot_terms(wrong)
-    with pytest.raises(ValueError, match="output == 1, must be <= 0"):
-        model.plot_terms(output=1)
-    with pytest.raises(NotFittedError):
-        ScInOLClassifier(additive=True).plot_terms()
-    with pytest.raises(ValueError, match="learned from row 13 on"):
-        additive_model(n=11)[0].plot_terms()
-    mixture = HedgeRegressor(max_iter=1, tol=None, exclude=["additive"])
-    for other in mixture, ScInOLRegressor(), LinearRegression():
-        with pytest.raises(ValueError, match="should be an additive one"):
-            TermsDisplay.from_estimator(other.fit(X, X[:, 0]))
-    X[:, 1] = 1.0
-    model = clone(model).partial_fit(X, X[:, 0])
-    with pytest.raises(ValueError, match="'x1' has no function"):
-        model.plot_terms([1])
-    assert len(model.plot_terms().axes_) == 2
 
 
 @pytest.mark.parametrize("fitted", [False, True])
