@@ -1,6 +1,7 @@
 """Running shares of labels: a baseline, and an expert of mixtures."""
 
 from copy import deepcopy
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from support.comparisons import assert_identical
 from support.local import weights
-from support.naive_labels import shares
+from support.naive import relative_to_means
 from support.registry import seeds
 
 from sklearn_scinol import (
@@ -50,6 +51,22 @@ def probabilities(X, y, c=None, **parameters):
 
 
 # Formulas.
+
+
+def shares(y, c, classes, forgetting, prior=0.5):
+    """Probabilities before each row, in fractions, by weights that fall with age.
+
+    All classes together have a prior.
+    """
+    kept, rows, found = 1 - Fraction(forgetting), [], []
+    for label, weight in zip(y.tolist(), relative_to_means(c), strict=True):
+        counts = dict.fromkeys(classes, Fraction(prior) / len(classes))
+        for age, (known, c_row) in enumerate(reversed(rows)):
+            counts[known] += kept**age * c_row
+        found.append([float(n / sum(counts.values())) for n in counts.values()])
+        if weight > 0.0:
+            rows.append((label, Fraction(weight)))
+    return np.array(found)
 
 
 @pytest.mark.parametrize("forgetting", [0.95, 0.5, 0.0, 1.0])

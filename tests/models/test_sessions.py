@@ -170,7 +170,7 @@ def call_in_any_order(model, seed, monkeypatch):
 @pytest.mark.parametrize("estimator", IN_ANY_ORDER)
 def test_calls_in_any_order(as_users_run, estimator, engine, monkeypatch):
     """Sessions see arrays that other calls have replaced, between two or within one."""
-    for seed in range(40 if THOROUGH else 6):
+    for seed in range(20 if THOROUGH else 6):
         by_sessions = call_in_any_order(clone(estimator), seed, monkeypatch)
         with monkeypatch.context() as patch:
             for kind in TransformsRows, MixtureModel:
