@@ -440,17 +440,6 @@ def test_a_function_is_flattened_to_be_compiled_only(cache_folder, monkeypatch):
     assert loop()(3.0, 4.0) == 5.0
 
 
-def test_full_disk(cache_folder, monkeypatch):
-    from numba.core.caching import IndexDataCacheFile
-
-    def fail(*_):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    monkeypatch.setattr(IndexDataCacheFile, "_save_data", fail)
-    assert doubled() == (42.0, 0)
-    assert doubled() == (42.0, 0)
-
-
 def test_a_read_only_cache_is_read(cache_folder, monkeypatch):
     """Elsewhere nothing is looked for or kept, although other folders can be written.
 
