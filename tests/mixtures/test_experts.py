@@ -101,7 +101,6 @@ def compare_with_reference(losses, digits):
     assert_allclose(model.cumulative_losses_, totals, rtol=1e-12, atol=1e-12 * largest)
 
 
-@pytest.mark.cases(21)
 @streams
 def test_agrees_with_reference(losses, engine):
     compare_with_reference(losses, digits=50)
@@ -259,6 +258,14 @@ def test_regret_against_an_adversary(n_experts, engine):
     for _ in range(300):
         model.update(np.arange(n_experts) == model.weights_.argmax())
     assert 0.1 * model.regret_bound_ < regret(model) <= model.regret_bound_
+
+
+def test_regret_is_bounded_by_a_constant_where_one_expert_is_best(engine):
+    losses = np.random.default_rng(0).random((4000, 10))
+    losses[:, 3] *= 0.5
+    model = learned(losses)
+    assert regret(model) < 0.15 * model.regret_bound_
+    assert model.weights_[3] > 0.999
 
 
 # The others would leave the range of floating-point numbers.

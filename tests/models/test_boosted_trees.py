@@ -12,7 +12,12 @@ from sklearn.tree import ExtraTreeRegressor
 from support.local import data, labels, weights
 from support.registry import seeds
 
-from sklearn_scinol import HedgeClassifier, HedgeRegressor, config_context
+from sklearn_scinol import (
+    HedgeClassifier,
+    HedgeRegressor,
+    config_context,
+    merge_models,
+)
 from sklearn_scinol.estimators.boosted_trees import (
     BoostedTreesClassifier,
     BoostedTreesRegressor,
@@ -316,6 +321,16 @@ def test_mixtures_that_learn_rows_several_times():
         assert reason == "none: rows are learned once"
     regressor.partial_fit(X[:3], y[:3])
     regressor._check_state()
+
+
+def test_merged_mixtures():
+    """Trees are those of the part with the most rows."""
+    X, y = make_friedman1(200, n_features=5, random_state=0)
+    parts = [mixture().fit(X[part], y[part]) for part in (slice(80), slice(80, 200))]
+    merged = merge_models(parts)
+    merged._check_state()
+    trees = [each.named_estimators_["boosted-trees"] for each in (merged, *parts)]
+    assert_array_equal(trees[0].predict(X), trees[2].predict(X))
 
 
 @pytest.mark.cases(1)

@@ -338,6 +338,7 @@ def test_regret_bound_of_bad_comparators(engine):
         ([ones((3, n)), ones(2)], None, "intercept.shape"),
         ([ones((3, n)), 1.0], None, "intercept must be 0"),
         ([ones((3, 2))], ones((2, 3)), r"vectors\.shape == .* expected \(2, 4"),
+        ([ones((3, 2))], nan[:2, :4], "Input contains NaN"),
         ([nan], None, "Input coef contains NaN"),
     ]:
         with pytest.raises(ValueError, match=words):
@@ -495,25 +496,6 @@ def test_failing_kernels(case, failure, max_support, method, engine, monkeypatch
 
 
 # Precomputed kernels.
-
-
-@representatives
-def test_precomputed(case, engine):
-    """Rows have their kernels with the whole stream, in chunks and once more."""
-    X, y = stream(case)
-    K = gram(X)
-    rbf = make(case, max_iter=2, tol=None, shuffle=False).fit(X, y)
-    whole = clone(rbf).set_params(kernel="precomputed").fit(K, y)
-    assert_close_models(whole, rbf, 1e-10)
-    parts = clone(whole)
-    chunks = np.split(np.arange(len(y)), [1, 8, 20])
-    for rows in chunks + chunks:
-        case.partial_fit(parts, K[rows], y[rows])
-    assert_close_models(parts, whole, 1e-10)
-    if case.average or case.algorithm == "kernel_gd":
-        new, _ = stream(case, seed=1)
-        decision = case.decision(whole, gram(new, X))
-        assert_close(decision, case.decision(rbf, new), 1e-10)
 
 
 @representatives
