@@ -1,15 +1,18 @@
-"""Learners: what they declare, and one that takes rows as vectors."""
+"""Learners: what they declare, one that takes rows as vectors, and competitors."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+from sklearn.base import clone
 from support.outside import LeastSquares
 from support.registry import ENGINES, LEARNERS, thoroughly
 from support.sums import linear
 
-from sklearn_scinol.baselines import BaselineRegressor
+from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
 from sklearn_scinol.learners.interface import traits
 
 # What papers say of the algorithms; the registry goes by what the learners say.
@@ -76,3 +79,43 @@ def test_learner_of_vectors(n_outputs, engine):
     assert_allclose(np.squeeze(model.intercept_), weights[..., 3], rtol=1e-12)
     at_rest = X @ model.coef_.T + np.squeeze(model.intercept_)
     assert_allclose(model.predict(X), at_rest, rtol=1e-12)
+
+
+# What is special to competitors.
+
+
+def rows(n=60):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 4))
+    return X, linear(X, rng.standard_normal(4)) + 0.3 * rng.standard_normal(n)
+
+
+@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
+def test_cocob_does_not_mind_the_unit_of_the_loss(container, engine):
+    X, y = rows()
+    model = BaselineRegressor("cocob", center=False)
+    plain = clone(model).partial_fit_predict(container(X), y)
+    for unit in 2.0**-8, 2.0**100:
+        c = np.full(len(y), unit)
+        said = clone(model).partial_fit_predict(container(X), y, sample_weight=c)
+        assert_array_equal(said, plain)
+
+
+@pytest.mark.thorough
+def test_sparse_rows_of_adam_are_made_dense_a_block_at_a_time():
+    """All of them at once would take 120 MB."""
+    X = sparse.random(300, 50_000, density=1e-4, format="csr", random_state=0)
+    y = np.arange(300) % 2
+    model = BaselineClassifier("adam").partial_fit(X[:2], y[:2], classes=[0, 1])
+    tracemalloc.start()
+    model.partial_fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 40e6
+
+
+@pytest.mark.parametrize("algorithm", ["coin", "freegrad", "k17"])
+def test_losses_without_a_bounded_slope(algorithm):
+    words = f"loss='squared_error' is not supported with algorithm='{algorithm}'"
+    with pytest.raises(ValueError, match=words):
+        BaselineRegressor(algorithm, loss="squared_error").fit(*rows())

@@ -1,17 +1,37 @@
-"""Models whose arrays are mapped from a file, to be read only."""
+"""Copies of every kind of model go on where the original would, mapped ones as well."""
 
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 from support.comparisons import assert_identical
-from support.copies import mapped, saved
+from support.copies import COPIES, mapped, saved
 from support.kinds import KINDS
+from support.registry import ENGINES, paired
 from support.tables import late_table
 
 from sklearn_scinol import HedgeClassifier
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
+
+WAYS = ["saved", "skops", "pickle", "joblib", "deepcopy"]
+
+
+@pytest.mark.cases(60)
+@pytest.mark.parametrize(
+    ("kind", "way", "engine"), paired([*KINDS], WAYS, ENGINES), indirect=["engine"]
+)
+def test_copies_go_on(kind, way, engine, tmp_path):
+    kind = KINDS[kind]
+    original = kind.learn(clone(kind.estimator), 0)
+    copy = COPIES[way](original, tmp_path / "model")
+    said = kind.answers(original)
+    kind.learn(copy, 1)
+    assert kind.answers(original) == said
+    kind.learn(original, 1)
+    assert kind.answers(copy) == kind.answers(original)
+    if not hasattr(original, "steps"):
+        assert_identical(vars(copy), vars(original))
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
