@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone, is_classifier
 from support.formats import DENSE, SPARSE, read_only
@@ -34,7 +34,13 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.blocks import Predictions, State
+from sklearn_scinol.engines import get_engine
 from sklearn_scinol.experts import AdaHedge
+from sklearn_scinol.learners import ScInOL2
+from sklearn_scinol.losses import Huber
+from sklearn_scinol.models.linear import LinearModel
+from sklearn_scinol.models.model import Chunk
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("numba") is None, reason="numba is not installed"
@@ -494,3 +500,31 @@ def test_digest_follows_exact_functions(tmp_path, monkeypatch):
     assert results == [5.0, -5.0]
     assert len(sources) == 2
     assert len({*sources.values()}) == 1
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
+def test_buffers_of_a_refused_row_may_be_used_again(n_outputs, engine):
+    """NaN in them, of a row that was refused, does not reach the next row."""
+    from sklearn_scinol.engines.numba_engine.learning import learn_call
+
+    rng, coefs = np.random.default_rng(0), []
+    X, y = rng.normal(size=(30, 4)), rng.normal(size=(30, n_outputs))
+    for is_used in False, True:
+        model = LinearModel(
+            ScInOL2(1.0), Huber(0.5), 4, n_outputs, fit_intercept=True, average=0
+        )
+        model.ensure_layout(X)
+        parts = {name: getattr(model, name, None) for name in State._fields}
+        state = State(**parts | {"weight_scale": model.weight_scale.numbers})
+        out = Predictions(np.empty(y.shape), None, np.empty(y.shape))
+        block = model.block(get_engine("numba"), Chunk(X, y, None), slice(0, 30))
+        loop, arguments = learn_call(model.task, state, block, out)
+        scratch = arguments[-1]
+        if is_used:
+            for array in scratch.x[:, :4], scratch.w, scratch.g, scratch.step:
+                array[:] = np.nan
+        assert loop(*arguments)
+        coefs.append(model.fields.copy())
+    assert np.isfinite(coefs[0]).all()
+    assert_array_equal(*coefs)

@@ -46,6 +46,7 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol.baselines import BaselineClassifier, BaselineRegressor
+from sklearn_scinol.engines import get_engine
 from sklearn_scinol.experts import AdaHedge, ExpertWeightsDisplay, FixedShare
 from sklearn_scinol.mixtures import (
     classifier,
@@ -188,6 +189,26 @@ def test_hinge_loss_agrees_with_reference(weighted, engine):
     assert_allclose(mixture.expert_losses_, own_losses @ c, rtol=1e-12)
     losses = np.maximum(0, 1 - problem.signs() * charged).sum(axis=1)
     assert_allclose(mixture.cumulative_loss_, losses @ c, rtol=1e-10)
+
+
+@pytest.mark.parametrize("n_outputs", [1, 4])
+def test_means_of_probabilities(n_outputs, engine):
+    """Also of experts who are sure: no probability is 0."""
+    loops = get_engine("numpy" if engine == "numpy" else "numba")
+    rng = np.random.default_rng(0)
+    answers = 10.0 * rng.normal(size=(3, 6, n_outputs))
+    answers[0, 0, 0] = 900.0
+    weights = rng.dirichlet(np.ones(3), (1, 6))
+    scores = answers
+    if n_outputs == 1:
+        scores = np.concatenate([np.zeros_like(answers), answers], axis=2)
+    shares = np.maximum(softmax(scores, axis=2), 1e-300)
+    mean = np.log(np.einsum("re,erk->rk", weights[0], shares))
+    if n_outputs == 1:
+        mixed = loops.mix("log_odds", answers, weights)[:, 0]
+        assert_allclose(mixed, mean[:, 1] - mean[:, 0], rtol=1e-12)
+    else:
+        assert_allclose(loops.mix("softmax", answers, weights), mean, rtol=1e-12)
 
 
 #: Losses without parameters are equal as tuples, and not the same.
