@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count, pairwise
 
 import numpy as np
@@ -253,6 +254,20 @@ def test_rows_after_the_first_with_weights_in_any_order(engine):
             model.partial_fit(X[1:], y[1:], sample_weight=c[1:])
         actual, expected = (each.decision_function(X) for each in (mixture, expected))
         assert_array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("engine", ["numba"], indirect=True)
+def test_threads_predict_few_rows(engine):
+    model, X = fitted()
+
+    def predict(n):
+        with config_context(engine=engine):
+            return model.predict_proba(X[n : n + 5])
+
+    expected = [*map(predict, range(40))]
+    with ThreadPoolExecutor(4) as pool:
+        for said, own in zip(pool.map(predict, range(40)), expected, strict=True):
+            assert_array_equal(said, own)
 
 
 @pytest.mark.parametrize("engine", ["uncompiled"], indirect=True)
