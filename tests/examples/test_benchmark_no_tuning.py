@@ -1,7 +1,6 @@
 """The benchmark of learning rates: bundled data, and files of users."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,48 +14,6 @@ pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 @pytest.fixture
 def example(script):
     return script("no_tuning")
-
-
-@pytest.fixture
-def of_few_rows(example, capsys, monkeypatch, tmp_path):
-    """Run the script with few rows of some bundled data; what it prints."""
-
-    def run(*options, **n_rows):
-        data_sets = {each.name.split()[0]: each for each in example.bundled_data_sets()}
-        few = []
-        for name, n in n_rows.items():
-            X, y = data_sets[name].read.X[:n], data_sets[name].read.y[:n]
-            few.append(replace(data_sets[name], read=example.Rows(X, y), n_rows=n))
-        monkeypatch.setattr(example, "bundled_data_sets", lambda: few)
-        options = [*options, "--rates", 0.1, "--jobs", 1, "--output-dir", tmp_path]
-        status, out, _ = caller(example, capsys)(*options)
-        assert status == 0
-        return out
-
-    return run
-
-
-@pytest.mark.thorough
-def test_bundled_data(of_few_rows, tmp_path):
-    out = of_few_rows(digits=40, diabetes=40)
-    for method in ("Hedge", "ScInOL1", "ScInOL2", "SGD, raw", "SGD, standardised"):
-        assert out.count(f"{method}  ") >= 2
-    sentences = " ".join(out.split())
-    assert "units that are powers of two, by nothing, to the last bit." in sentences
-    assert len([*tmp_path.iterdir()]) == 3
-
-
-@pytest.mark.thorough
-def test_quick(of_few_rows, tmp_path):
-    """A first table has no mixtures, the second one has them in raw units."""
-    out = of_few_rows("--quick", breast=30, digits=1)
-    first, *_, last = out.split("Mean loss of one pass")[1:]
-    assert "digits" not in first + last
-    assert "Hedge" not in first
-    (hedge,) = (line for line in last.splitlines() if "Hedge   " in line)
-    (scinol,) = (line for line in last.splitlines() if "ScInOL2   " in line)
-    assert hedge.split()[-4] == "-" != scinol.split()[-4]
-    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_encoding(example, tmp_path):

@@ -23,9 +23,19 @@ def few_rows(*_):
     return random.normal(size=(60, 3)), random.integers(2, size=60)
 
 
+def amounts(n):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(n, 2))
+    return X, X.sum(axis=1) + random.normal(size=n)
+
+
 def close(figure, *expected, atol=2e-3):
     """Whether a figure is what others say, all of them rounded."""
     return np.allclose(figure, expected, rtol=1e-2, atol=atol)
+
+
+def no_network(**_):
+    raise OSError("there is no network")
 
 
 RUNS = {}
@@ -89,6 +99,12 @@ case(
     DELTAS=(0.1, 0.9),
 )
 case(
+    "calibration",
+    "--n-jobs 1 --data-dir {data} --min-rows 85",
+    r"three +90 +3 +(\S+).*\nmedian +(\S+)",
+    lambda error, median: 0.0 < error == median < 1.0,
+)
+case(
     "dask_partitions",
     "--partitions 2 --rows 1500 --repeats 1 --only scinol",
     r"\nScInOL +(\S+) +(\S+) +(\S+)% +(\S+) +(\S+)\n.*\nScInOL +(\S+) +(\S+) ",
@@ -100,11 +116,22 @@ case(
     WIDE=1000,
 )
 case(
+    "dfeg",
+    "--output-dir {out}",
+    # The synthetic experiment of the paper.
+    r"DFEG +0\.931 +1\.025\n.*Kernel GD, rate 1 +4\.509 +49\.486\n"
+    r".*diabetes +(\S+) +(\S+) +(\S+) +2 +(\S+) +4096 +1\n",
+    lambda zero, dfeg, best, worst: best < dfeg < 1.6 * best < zero < worst / 100,
+    fetch_california_housing=no_network,
+    RATES=2.0 ** np.array([-10, -4, 1, 6, 12]),
+)
+case(
     "drift",
     "--n-jobs 1 --max-rows 300 --output-dir {out}",
     "  mixture  ",
     WINDOW=50,
 )
+case("experts", "--n-jobs 1 --data-dir {data} --only amounts", r"- scinol2 +[\d.]+ ")
 case(
     "fit",
     "--only e --max-rows 150 --n-jobs 1",
@@ -127,12 +154,40 @@ case(
     streams=lambda *_: [],
 )
 case(
+    "hedge",
+    "--n-jobs 1 --data-dir {data} --only amounts --output-dir {out}",
+    r"\namounts +(\S+) +(\S+) +\S+ +(\S+) ",
+    lambda hedge, best, ratio: close(ratio, hedge / best),
+)
+case(
+    "history",
+    "--rows 600 --learner ScInOL --only demand",
+    r"raw columns +(\S+) .*by hand +\S+ .* history +(\S+) ",
+    lambda raw, history: history < 0.8 * raw,
+    find_spec=lambda _: None,
+)
+case(
     "implicit_updates",
     "--jobs 1 --shuffles 2 --only wine --only diabetes --output-dir {out}",
     # The paper's synthetic experiment, and four best losses.
     r"OGD +444\.1.*AdaOGD +0\.379.*Implicit +457\.5.*AdaImplicit +0\.153"
     r".*\nwine(?: +[\d.]+ +[1-5]){4} ",
     BETAS=2.0 ** np.array([-20, -10, 0, 10, 20]),
+)
+case(
+    "intervals",
+    "",
+    r"made\* +500 +(\S+) +(\S+) .*alone: 1\.25 \(3\.00 ",
+    lambda mean, worst: 0.0 <= mean <= worst,
+    **{"find_spec": lambda _: None, "cost": lambda _: (1.25, 3.0), "BLOCK": 100},
+    made_streams=lambda: [("made*", *amounts(500)), ("other", *amounts(500))],
+)
+case(
+    "label_sets",
+    "--n-jobs 1 --data-dir {data} --only three --min-rows 80 --skip 30",
+    r"three +90 +3 +\S+ +\S+ +(\S+) +\S+ +\S+ +\S+ +(\S+) .*those of ACI: \D+(\S+),",
+    lambda ours, theirs, ratio: close(ratio, ours / theirs),
+    N_BLOCK=20,
 )
 case(
     "one_row",
@@ -170,6 +225,12 @@ case(
     lambda *found: close(found[5:], found[2] / min(found[:5])),
     **{"N_ROWS": 3000, "N_FEATURES": 4, "REPEATS": 1},
 )
+case(
+    "table_views",
+    "--data-dir {tables} --max-rows 100",
+    r"adult_raw +100 +(\S+) +\S+ +(\S+) +(\S+) ",
+    lambda sparse, both, ratio: close(ratio, both / sparse),
+)
 case("table_terms", "--generated --output-dir {out}", "people +age .*\npeople +job")
 case(
     "throughput",
@@ -179,6 +240,12 @@ case(
         close(ratio, ours / sgd, atol=0.01) and close(other, ours / fastest, atol=0.01)
     ),
     CASES=[("few rows", ("numpy",), few_rows)],
+)
+case(
+    "which",
+    "--data-dir {data} --only three --n-jobs 1",
+    r"narrow, 90 rows, 2 .* 100 +\S+ +(\S+) \(.*narrow +100 +1 +(\S+) \(",
+    lambda of_set, mean: of_set == mean,
 )
 case(
     "tables",

@@ -49,21 +49,3 @@ def frames(n=120):
     texts = np.where(is_spam, "win a free prize", "see you at home tonight")
     sms = pandas.DataFrame({"text": texts, "target": np.where(is_spam, "spam", "ham")})
     return {"adult_raw.csv.gz": adult, "sms_spam.csv": sms}
-
-
-def read_data_sets(example, folder):
-    """The data sets of a folder, as a script with the options of `quality.py` does."""
-    readers = example.chosen_readers(example.parse(["--data-dir", str(folder)]))
-    return {data.name: data for data in example.read_data_sets(readers, None)}
-
-
-def row_losses(estimator, data_set):
-    """Losses of predictions made before each row was learned."""
-    X, y = data_set.X, data_set.y
-    if data_set.n_classes is None:
-        return np.abs(estimator.partial_fit_predict(X, y) - y)
-    classes = np.arange(data_set.n_classes)
-    log_probabilities = estimator.partial_fit_predict(
-        X, y, classes=classes, method="predict_log_proba"
-    )
-    return -log_probabilities[np.arange(len(y)), y]
