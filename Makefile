@@ -43,13 +43,13 @@ certify: $(VENV)/dev.stamp ## attack the regret bounds with 500 hostile streams 
 	    tests/learners/test_regret_bounds.py -k hostile $(ARGS)
 
 fuzz: $(VENV)/dev.stamp ## attack with hostile streams, files, states, threads, Ctrl-C
-	@$(BIN)/python tests/fuzz.py $(ARGS)
-	@THOROUGH=1 TAMPERED_STATES=10000 MUTILATED_FILES=10000 INTERRUPTIONS=60 \
-	    THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
+	@THOROUGH=1 FUZZ_CASES=10000 TAMPERED_STATES=10000 MUTILATED_FILES=10000 \
+	    INTERRUPTIONS=60 THREADED_ROWS=20000 CHUNKED_STREAMS=200 \
 	    $(BIN)/python -m pytest -n auto --dist worksteal tests/cli tests/mixtures \
 	    tests/streams tests/persistence/test_tampering.py \
-	    tests/estimators/test_interruptions.py tests/estimators/test_threads.py -k \
-	    "mutilated or damaged or random or interrupt or change_nothing or chunks_of_sparse"
+	    tests/estimators/test_interruptions.py tests/estimators/test_threads.py \
+	    tests/estimators/test_fuzz.py -k "seeded or mutilated or damaged or random \
+	    or interrupt or change_nothing or chunks_of_sparse"
 
 long: $(VENV)/dev.stamp ## let all learners learn a million rows of each of four streams
 	@LONG_RUNS=1000000 $(BIN)/python -m pytest tests/learners/test_long_runs.py \

@@ -1,13 +1,11 @@
-"""Make all estimators learn hostile streams, and report whatever fails.
+"""Let an estimator learn a hostile stream, and say what fails.
 
-    python tests/fuzz.py                            10,000 cases an estimator
-    python tests/fuzz.py --cases 500 Hedge DFEG     of those with such words in the name
-    python tests/fuzz.py --start 10000              other cases: those from a seed on
-    python tests/fuzz.py --replay HedgeRegressor 7  one case, call by call
+    python tests/fuzz.py HedgeRegressor 7       one case, call by call
+
+`make fuzz` tries 10,000 cases of each estimator, by `test_fuzz.py`.
 
 A case is an estimator with some parameters, and a few calls, see `hostile.py`. It fails
 
-- "crash", if the process dies, or hangs;
 - "exception", if a call raises anything but an error raised on purpose;
 - "state", if after a call an invariant does not hold;
 - "answer", if what a call returns is not finite, or not of the length of the rows;
@@ -15,29 +13,18 @@ A case is an estimator with some parameters, and a few calls, see `hostile.py`. 
   or if a call changed the arrays that it was given;
 - "warning", if there was a RuntimeWarning;
 - "stuck", if after all calls ordinary rows cannot be learned any more.
-
-A list names the causes, how often each came, and the first case. The exit status is 1
-if a case failed.
 """
 
-import argparse
 import copy
 import linecache
 import os
 import re
-import signal
 import sys
 import traceback
 import warnings
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from importlib.util import find_spec
-from multiprocessing import get_context
 from pathlib import Path
-from time import perf_counter
-from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
@@ -60,11 +47,6 @@ PACKAGE = str(Path(sklearn_scinol.__file__).parent)
 ESTIMATORS = {estimator.__name__: estimator for estimator in PUBLIC_ESTIMATORS}
 LEARNING = "fit", "partial_fit", "partial_fit_predict"
 QUESTIONS = "predict", "decision_function", "predict_proba", "predict_log_proba"
-
-# A process is given so many cases, and so many seconds for one of them, of which the
-# compiler takes some.
-BATCH = 200
-PATIENCE = 120.0
 
 #: Kinds of errors that scikit-learn raises on purpose.
 DOCUMENTED = ValueError, TypeError, AttributeError, NotFittedError
@@ -372,95 +354,6 @@ def on_engine(name):
         config.DISABLE_JIT = before
 
 
-# Many cases.
-
-
-class Finding(NamedTuple):
-    """A case that failed."""
-
-    estimator: str
-    seed: int
-    verdict: str
-    cause: str
-
-
-def finding(name, seed):
-    """What is wrong with the case of a seed, or None."""
-    case = seeded_case(ESTIMATORS[name], seed)
-    try:
-        judge(case)
-    except Failed as failure:
-        chosen = case.estimator.get_params().get("algorithm", "")
-        return Finding(name, seed, failure.verdict, f"{chosen}: {failure.cause}")
-    return None
-
-
-def work(pipe, find, cases):
-    for case in cases:
-        pipe.send(find(*case))
-
-
-def fuzz(names, seeds, n_workers, tell, find=finding):
-    """Findings of all cases of some estimators, each by its name and seed."""
-    cases = [(name, seed) for seed in seeds for name in names]
-    batches = [cases[start : start + BATCH] for start in range(0, len(cases), BATCH)]
-    findings = []
-    with ThreadPoolExecutor(n_workers) as pool:
-        found = pool.map(partial(findings_of_batch, find), batches)
-        for n_done, of_batch in enumerate(found, start=1):
-            findings += of_batch
-            tell(n_done / len(batches), len(findings))
-    return findings
-
-
-def findings_of_batch(find, cases):
-    """Findings of a process, and of another after a case that was the end of one."""
-    context, findings, left = get_context("spawn"), [], deque(cases)
-    while left:
-        pipe, theirs = context.Pipe(duplex=False)
-        process = context.Process(
-            target=work, args=(theirs, find, [*left]), daemon=True
-        )
-        process.start()
-        theirs.close()
-        cause = "hangs"
-        try:
-            while left and pipe.poll(PATIENCE):
-                findings.append(pipe.recv())
-                left.popleft()
-        except (EOFError, ConnectionResetError):
-            process.join()
-            cause = how_it_ended(process.exitcode)
-        if left:
-            process.kill()
-            findings.append(Finding(*left.popleft(), "crash", cause))
-        process.join()
-    return [found for found in findings if found is not None]
-
-
-def how_it_ended(exitcode):
-    """Words for the exit status of a process, which is negative for a signal."""
-    return f"exit status {exitcode}" if exitcode >= 0 else signal.strsignal(-exitcode)
-
-
-# What came out.
-
-
-def without_numbers(cause):
-    """What causes that are the same but for details have in common."""
-    return re.sub(r"'[^']*'|\[[^\]]*\]|(?<![\w:])-?\d[\d.e+-]*", "#", cause)[:160]
-
-
-def report(findings):
-    causes = {}
-    for found in sorted(findings, key=lambda f: f.seed):
-        cause = found.verdict, without_numbers(found.cause)
-        causes.setdefault(cause, []).append(found)
-    for (verdict, cause), found in sorted(causes.items(), key=lambda c: -len(c[1])):
-        print(f"{len(found):6} {verdict:9} {cause}")
-        print(f"{'':16} --replay {found[0].estimator} {found[0].seed}")
-
-
 def replay(name, seed):
     """Print the calls of a case, and what came of each."""
     case = seeded_case(ESTIMATORS[name], seed)
@@ -485,40 +378,5 @@ def replay(name, seed):
     return 0
 
 
-def main(arguments=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("words", nargs="*", help="of the names of estimators")
-    parser.add_argument("--cases", type=int, default=10_000, help="of each estimator")
-    parser.add_argument("--start", type=int, default=0, help="the first seed")
-    parser.add_argument("--workers", type=int, default=os.cpu_count())
-    parser.add_argument("--replay", nargs=2, metavar=("ESTIMATOR", "SEED"))
-    chosen = parser.parse_args(arguments)
-    if chosen.replay:
-        name, seed = chosen.replay
-        if name not in ESTIMATORS:
-            parser.error(f"the estimators are {', '.join(ESTIMATORS)}")
-        return replay(name, int(seed))
-    words = chosen.words or [""]
-    names = [name for name in ESTIMATORS if any(word in name for word in words)]
-    if not names:
-        parser.error("no estimator has such a name")
-    start = perf_counter()
-
-    def tell(share, n_findings):
-        seconds = perf_counter() - start
-        line = f"{share:4.0%} after {seconds:4.0f} s, {n_findings} failed"
-        print(line, end="\r", file=sys.stderr, flush=True)
-
-    seeds = range(chosen.start, chosen.start + chosen.cases)
-    findings = fuzz(names, seeds, chosen.workers, tell)
-    report(findings)
-    n_cases = len(names) * chosen.cases
-    seconds = perf_counter() - start
-    print(f"{len(findings)} of {n_cases} cases failed, in {seconds:.0f} s")
-    return 1 if findings else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(replay(sys.argv[1], int(sys.argv[2])))

@@ -7,18 +7,15 @@ making are allowed; a crash, a RuntimeWarning or any other error is not.
 """
 
 import copy
-import os
 import re
-import tempfile
 import warnings
 from contextlib import suppress
 from functools import cache, partial
-from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from fuzz import Failed, Finding, fuzz, on_engine
+from fuzz import Failed, on_engine
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.compose import ColumnTransformer
@@ -336,26 +333,3 @@ def check_error(error):
     is_on_purpose = isinstance(error, ON_PURPOSE) or is_missing
     if not is_on_purpose or BY_ACCIDENT.search(str(error)):
         raise Failed("exception", repr(error)) from error
-
-
-def finding(name, seed):
-    """What is wrong with the case of a seed, or None; `name` ends in an engine."""
-    kind, _, engine = name.rpartition(" on ")
-    path = Path(tempfile.gettempdir()) / f"tampered-{os.getpid()}.skops"
-    try:
-        outcome(kind, seed, engine, path)
-    except Failed as failure:
-        return Finding(name, seed, failure.verdict, failure.cause)
-    finally:
-        path.unlink(missing_ok=True)
-    return None
-
-
-def findings_of(n_cases, engines, n_workers=1):
-    """Yield what is wrong with cases of all kinds and engines in turn.
-
-    ``outcome(name, seed, engine, path, print)`` shows one of them step by step.
-    """
-    names = [f"{name} on {engine}" for name in TAMPERED for engine in engines]
-    n_each = -(-n_cases // len(names))
-    return fuzz(names, range(n_each), n_workers, lambda *_: None, finding)
