@@ -19,7 +19,15 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from support.registry import ENGINES, THOROUGH, compiled, paired, thoroughly
 from support.rows import assert_learns_alike
 from support.steps import assert_same_steps
-from support.tables import KINDS, NAMES, SCALARS, SETTINGS, late_table, table
+from support.tables import (
+    KINDS,
+    NAMES,
+    SCALARS,
+    SETTINGS,
+    late_table,
+    state_of,
+    table,
+)
 
 from sklearn_scinol import (
     AdaImplicitClassifier,
@@ -416,13 +424,20 @@ def test_any_rows(engine_name, first, rows, kinds, ignores):
     one = by_rows.row_by_row(classes=[0, 1])
     with config_context(engine=engine_name):
         for i, row in enumerate([first, first, *rows]):
-            y = i % 2
+            y, before = i % 2, state_of(by_calls[0])
             said = outcome(one.predict_learn_one, row, y)
             expected = outcome(by_calls.partial_fit_predict, [row], [y], classes=[0, 1])
             if isinstance(expected, np.ndarray):
                 expected = expected[0]
             assert said == expected
             assert_same_steps(by_rows, by_calls)
+            if isinstance(expected, tuple):
+                assert state_of(by_calls[0]) == before
+                continue
+            X = by_calls[0].transform([row])
+            X.check_format(full_check=True)
+            assert X.has_canonical_format
+            assert np.isfinite(X.data).all()
 
 
 def outcome(call, *arguments, **keywords):

@@ -17,7 +17,6 @@ from support.naive_history import NaiveHistory, in_order, units
 from support.registry import seeds
 
 from sklearn_scinol import (
-    HedgeClassifier,
     ScInOLClassifier,
     ScInOLRegressor,
     config_context,
@@ -144,22 +143,6 @@ def test_labels_of_forgotten_keys_are_left_out(engine):
     assert (a[name], a["card_count"], b[name]) == (None, 0.0, 7.0)
 
 
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("keys", [None, ["card", ("card", "shop", "weekday")]])
-def test_engines_agree_to_the_last_bit(keys):
-    pytest.importorskip("numba", reason="numba is not installed")
-    frame, y = events()
-    found = []
-    for engine in "numpy", "numba":
-        with config_context(engine=engine):
-            history = OnlineHistory(keys, "when", n_hashed=6)
-            Z = history.partial_fit_transform(frame, y, classes=LABELS)
-            history.learn_labels(frame[:30], y[:30])
-            found.append((Z.iloc[:, 5:].to_numpy().tobytes(), history._histories))
-    assert found[0][0] == found[1][0]
-    assert_identical(found[1][1], found[0][1])
-
-
 @seeds
 @pytest.mark.cases(3)
 def test_units_of_powers_of_two(seed, engine):
@@ -219,26 +202,6 @@ def test_rows_that_are_dicts(engine):
     assert [[*each.values()][5:] for each in found] == values.to_numpy().tolist()
     assert [*found[0]] == [*names]
     assert {*rows[0]} == {*frame.columns}  # which did not change
-
-
-@pytest.mark.cases(2)
-@pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
-@pytest.mark.parametrize("keys", [["card", ("shop", "weekday", "month", "day")], None])
-def test_single_rows_as_in_chunks(keys, learner, engine):
-    is_exact = isinstance(learner, ScInOLClassifier)
-    frame, y = events(60 if is_exact else 12)
-    rows, history = dicts(frame), OnlineHistory(keys, "when", n_hashed=4)
-    model = make_online_pipeline(history, TableEncoder(n_hashed=64), clone(learner))
-    chunk, one = clone(model), model.row_by_row(classes=LABELS)
-    method = {"method": "predict_proba"}
-    expected = chunk.partial_fit_predict(rows, y, classes=LABELS, **method)
-    pairs = zip(rows, y, strict=True)
-    said = np.array([one.predict_learn_one(*pair, **method) for pair in pairs])
-    tolerance = {"rtol": 0.0 if is_exact else 1e-9}
-    assert_allclose(said, expected, **tolerance)
-    assert_identical(model[0]._histories[0], chunk[0]._histories[0])
-    asked, alone = model.predict_proba(rows[7:8])[0], one.predict_proba_one(rows[7])
-    assert_allclose(alone, asked, **tolerance)
 
 
 @pytest.mark.cases(2)

@@ -14,7 +14,6 @@ from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     ScInOLClassifier,
-    ScInOLRegressor,
 )
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -126,46 +125,6 @@ def test_later_targets_are_as_the_first(first, bad, message, engine):
         encoder.partial_fit([["u"]], bad)
     assert_identical(encoder.transform([["u"], ["v"]]), before)
     assert encoder.n_samples_seen_ == 2
-
-
-def test_rows_of_dicts_that_are_refused_change_nothing(engine):
-    X = pd.DataFrame(categories(), columns=["city", "shop"]).to_dict("records")
-    y = np.random.default_rng(2).normal(size=N)
-    model = make_online_pipeline(OnlineTargetEncoder(), ScInOLRegressor())
-    model.partial_fit(X[:50], y[:50])
-    before, rows = model[0].transform(X), model.row_by_row()
-    for bad in np.nan, "x":
-        with pytest.raises(ValueError, match=r"NaN|could not convert"):
-            rows.learn_one(X[50], bad)
-        assert_identical(model[0].transform(X), before)
-    rows.learn_one(X[50], y[50])
-    assert (model[0].transform(X) != before).any()
-
-
-def test_merged_encoders_have_learned_all_rows():
-    X, y = categories(), labels(2)
-    parts = [slice(0, 30), slice(30, N)]
-    shards = [OnlineTargetEncoder().fit(X[s], y[s], classes=[0, 1]) for s in parts]
-    whole = OnlineTargetEncoder().fit(X, y, classes=[0, 1])
-    assert_allclose(merge(shards).transform(X), whole.transform(X), rtol=1e-12)
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("learner", [ScInOLClassifier(), HedgeClassifier()])
-@pytest.mark.parametrize(
-    "encoder", [OnlineTargetEncoder(), TableEncoder(sparse_output=False)]
-)
-def test_merged_pipelines_have_the_same_columns(encoder, learner):
-    X, y = pd.DataFrame(categories(), columns=["city", "shop"]), labels(2)
-    parts = [slice(0, 30), slice(30, N)]
-    models = [clone(make_online_pipeline(encoder, learner)) for _ in parts]
-    for model, rows in zip(models, parts, strict=True):
-        model.partial_fit(X[rows], y[rows], classes=[0, 1])
-    merged = merge(models)
-    expected = merge([model[-1] for model in models])
-    Z = merged[0].transform(X)
-    assert_identical(merged.decision_function(X), expected.decision_function(Z))
-    merged.partial_fit(X, y)
 
 
 @pytest.mark.parametrize(

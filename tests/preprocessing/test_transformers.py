@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.comparisons import assert_identical
-from support.copies import mapped, saved
 from support.steps import attributes
-from support.tables import state_of, table
+from support.tables import SETTINGS, late_table, state_of, table
 
 from sklearn_scinol import config_context
+from sklearn_scinol.checks import check_step
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
     OnlineHistory,
@@ -71,58 +71,6 @@ def rows(n=110, seed=0):
 
 def dense(Z):
     return Z.toarray() if sparse.issparse(Z) else Z
-
-
-def assert_sound(transformer):
-    assert all(np.all(holds) for _, holds in transformer._invariants())
-
-
-@pytest.mark.cases(32)
-@pytest.mark.parametrize("size", [1, 7, 49, 51])
-@pytest.mark.parametrize("transformer", ALL, ids=name_of)
-def test_chunks_do_not_matter(transformer, size, engine):
-    X, y = rows()
-    whole, parts, learned = (clone(transformer) for _ in range(3))
-    Z = dense(whole.partial_fit_transform(X, y))
-    for start in range(0, len(X), size):
-        chunk = slice(start, start + size)
-        if start:
-            asked = dense(parts.transform(X[start:][:1]))
-            assert_allclose(asked, Z[start:][:1], rtol=1e-12, atol=1e-12)
-        assert_array_equal(
-            dense(parts.partial_fit_transform(X[chunk], y[chunk])), Z[chunk]
-        )
-        assert_sound(parts)
-        learned.partial_fit(X[chunk], y[chunk])
-    for each in parts, learned:
-        assert_identical(vars(each), vars(whole))
-    new, _ = rows(20, seed=1)
-    alone = [dense(whole.transform(x[np.newaxis])) for x in new]
-    assert_array_equal(np.vstack(alone), dense(whole.transform(new)))
-
-
-@pytest.mark.parametrize("transformer", ALL, ids=name_of)
-def test_engines_agree(transformer):
-    pytest.importorskip("numba", reason="numba is not installed")
-    X, y = rows()
-    Z = []
-    for engine in "numpy", "numba":
-        with config_context(engine=engine):
-            Z.append(dense(clone(transformer).partial_fit_transform(X, y)))
-    assert_allclose(*Z, rtol=1e-10, atol=1e-10)
-
-
-@pytest.mark.parametrize("copy", [saved, mapped])
-@pytest.mark.parametrize("transformer", ALL, ids=name_of)
-def test_copies_go_on(transformer, copy, tmp_path, engine):
-    X, y = rows()
-    original = clone(transformer).partial_fit(X[:60], y[:60])
-    revived = copy(original, tmp_path / "transformer")
-    assert_array_equal(dense(revived.transform(X)), dense(original.transform(X)))
-    Z, again = (
-        each.partial_fit_transform(X[60:], y[60:]) for each in (original, revived)
-    )
-    assert_array_equal(dense(again), dense(Z))
 
 
 @pytest.mark.cases(12)
@@ -205,6 +153,7 @@ def test_frames_of_encoded_tables():
     assert [*Z.columns] == [*encoder.get_feature_names_out()]
 
 
+CROWDED = SETTINGS | {"n_named": 1}
 N, PAIRS = 90, [("city", "flag")]
 
 
@@ -229,6 +178,11 @@ STEPS = {
     "pairs": (TableEncoder(n_hashed=200, interactions=PAIRS), lambda: table(N)),
     "dense": (TableEncoder(n_named=5, sparse_output=False), lambda: table(N)),
     "sparse": (TableEncoder(n_hashed=50, sparse_output=True), lambda: table(N)),
+    "crowded": (
+        TableEncoder(**SETTINGS | {"n_named": 1}, n_hashed=40),
+        lambda: table(N),
+    ),
+    "late": (TableEncoder(**SETTINGS, n_hashed=50), lambda: late_table(N)),
 }
 
 TARGETS = {
@@ -254,27 +208,34 @@ def classes_of(y):
     return {} if y.dtype.kind == "f" else {"classes": ["no", "so", "yes"]}
 
 
-@pytest.mark.cases(8)
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("of", [*TARGETS, None])
+@pytest.mark.parametrize("kind", STEPS)
+def test_rows_are_learned_one_by_one(kind, of, engine):
+    """In any chunks, each after its copy was transformed by the rows before it."""
+    step, make = STEPS[kind]
+    if of is None and step._wants_targets(None):
+        pytest.skip("it needs targets")
+    before = vars(step).copy()
+    check_step(step, make(), TARGETS.get(of))
+    assert vars(step) == before
+    learned = clone(step).partial_fit(make(), TARGETS.get(of))
+    assert all(np.all(holds) for _, holds in learned._invariants())
+
+
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("of", TARGETS)
 @pytest.mark.parametrize("kind", STEPS)
-def test_rows_then_labels(kind, of, engine):
-    """Row by row this is what `partial_fit_transform` does, to the last bit."""
+def test_engines_agree(kind, of):
+    pytest.importorskip("numba", reason="numba is not installed")
     step, make = STEPS[kind]
-    X, y = make(), TARGETS[of]
-    whole, apart = clone(step), clone(step)
-    given = classes_of(y)
-    expected = whole.partial_fit_transform(X, y, **given)
-    apart.partial_fit_transform(X[:1], y[:1], **given)
-    one = deepcopy(apart)
-    for r in range(1, N):
-        Z = apart.observe_transform(X[r : r + 1])
-        for found, all_rows in zip(cut(Z), cut(expected), strict=True):
-            assert_identical(found[0], all_rows[r][: found.shape[1]])
-        apart.learn_labels(X[r : r + 1], y[r : r + 1], **given)
-        one.observe(X[r : r + 1])
-        one.learn_labels(X[r : r + 1], y[r : r + 1], **given)
-    assert_identical(state(apart), state(whole))
-    assert_identical(state(one), state(whole))
+    found = []
+    for engine in "numpy", "numba":
+        with config_context(engine=engine):
+            Z = clone(step).partial_fit_transform(make(), TARGETS[of])
+            found.append(cut(Z))
+    for one, other in zip(*found, strict=True):
+        assert_allclose(one, other, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.cases(8)

@@ -16,7 +16,6 @@ from support.tables import KINDS, late_table, table
 
 from sklearn_scinol import (
     HedgeClassifier,
-    HedgeRegressor,
     ScInOLClassifier,
 )
 from sklearn_scinol.merging import merge
@@ -61,38 +60,6 @@ def test_means_of_numbers_are_those_of_a_plain_loop(n_outputs, engine):
 
 def chunks(size, n=N):
     return [slice(start, start + size) for start in range(0, n, size)]
-
-
-@pytest.mark.parametrize("size", [1, 7])
-@pytest.mark.parametrize("rows", [table(N), late_table(N)], ids=["", "late"])
-def test_chunks_do_not_matter(rows, size, engine):
-    """The dense view is the same to the last bit, for one row as for many."""
-    y, given = labels(3), {"classes": [0, 1, 2]}
-    expected = TableEncoder().partial_fit_transform(rows, y, **given)
-    one, views = TableEncoder(), []
-    for part in chunks(size):
-        views.append(one.partial_fit_transform(rows[part], y[part], **given).dense_view)
-    assert_identical(np.concatenate(views), expected.dense_view)
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("n_classes", [2, 3, None])
-def test_chunks_do_not_matter_to_mixtures(n_classes, engine):
-    rows, mixture = table(N), HedgeClassifier() if n_classes else HedgeRegressor()
-    y = labels(n_classes) if n_classes else np.random.default_rng(0).normal(size=N)
-    known = {"classes": np.arange(n_classes)} if n_classes else {}
-    method = {"method": "decision_function"} if n_classes else {}
-    model = make_online_pipeline(TableEncoder(kinds=KINDS), mixture)
-    whole, parts, one = model, clone(model), clone(model)
-    expected = whole.partial_fit_predict(rows, y, **known, **method)
-    said = [
-        parts.partial_fit_predict(rows[s], y[s], **known, **method) for s in chunks(7)
-    ]
-    assert_identical(np.concatenate(said), expected)
-    by_row = one.row_by_row(**known)
-    said = [by_row.predict_learn_one(*row, **method) for row in zip(rows, y, strict=1)]
-    assert_identical(np.array(said), expected)
-    assert any(name.startswith("dense-") for name in whole[-1].named_estimators_)
 
 
 def test_without_targets_there_are_no_means():

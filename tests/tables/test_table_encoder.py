@@ -5,34 +5,23 @@ import math
 import pickle
 import re
 from decimal import Decimal
-from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 from support import naive
-from support.registry import THOROUGH
 from support.tables import (
     KINDS,
-    N_MISSING,
-    NAMES,
-    SCALARS,
     SETTINGS,
     late_table,
     state_of,
     table,
 )
 
-from sklearn_scinol import config_context
-from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.tables import frames
 
@@ -174,41 +163,6 @@ def test_entries_of_each_row(engine, size):
     assert plain.is_of_use["city"]
 
 
-@pytest.mark.parametrize(
-    ("rows", "kinds"), [(table(110), KINDS), (late_table(30), None)], ids=["", "late"]
-)
-def test_rows_are_transformed_as_they_would_be_learned(rows, kinds, engine):
-    encoder = TableEncoder(**SETTINGS, kinds=kinds).partial_fit(rows[:1])
-    is_late = kinds is None
-    assert {n for n, kind in encoder.kinds_.items() if kind is None} == (
-        {*N_MISSING} if is_late else set()
-    )
-    for row in rows[1:]:
-        before = pickle.dumps(encoder)
-        asked = encoder.transform([row])
-        assert pickle.dumps(encoder) == before
-        learned = encoder.partial_fit_transform([row])
-        assert_array_equal(asked.indices, learned.indices)
-        assert_allclose(asked.data, learned.data, rtol=1e-12, atol=1e-12)
-
-
-def test_engines_learn_the_same():
-    pytest.importorskip("numba", reason="Numba is not installed")
-    rows, y, learned = table(120), np.arange(120) % 3, {}
-    for engine in ("numpy", "numba"):
-        encoder = TableEncoder(**SETTINGS, kinds=KINDS)
-        with config_context(engine=engine):
-            X = encoder.partial_fit_transform(rows, y, classes=[0, 1, 2])
-        learned[engine] = encoder, X
-    (plain, X), (compiled, Z) = learned.values()
-    assert_array_equal(X.indices, Z.indices)
-    assert_array_equal(X.indptr, Z.indptr)
-    assert_allclose(X.data, Z.data, rtol=1e-12, atol=1e-12)
-    assert_allclose(X.dense_view, Z.dense_view, rtol=1e-12, atol=1e-12)
-    assert_array_equal(plain.get_feature_names_out(), compiled.get_feature_names_out())
-    assert plain.hashed_names_ == compiled.hashed_names_
-
-
 # Frames of all libraries.
 
 
@@ -293,6 +247,10 @@ FOUND = [
     ([2**70, "a"], "category", [f"x={2**70}", "x=a"]),
     (["", "\0", "\ud800", "é" * 999], "category", ["x_missing", "x=\0"]),
     ([None, float("nan")], None, ["x_missing", "x_missing"]),
+    (["New York", "Los Angeles"], "category", ["x=New York"]),
+    (["a long way home"] * 5, "category", ["x=a long way home"]),
+    (["call me now", "where are you?", "free entry to win"], "text", ["x=call me"]),
+    (["12", "13"], "category", ["x=12"]),
 ]
 DECLARED = [
     ([True, False], "number", ["x=1", "x=0"]),
@@ -341,54 +299,6 @@ def test_kinds_of_strings(texts, kind):
 # Columns that begin with missing values.
 
 
-def as_missing(value):
-    """A row's values where None is missing in other words."""
-    return lambda rows: [
-        {name: value if each is None else each for name, each in row.items()}
-        for row in rows
-    ]
-
-
-LATE = {
-    "None": list,
-    "NaN": as_missing(math.nan),
-    "NaT": as_missing(np.datetime64("NaT")),
-    "pandas-NA": lambda rows: pandas.DataFrame(rows).convert_dtypes(),
-    **{kind: FRAMES[kind] for kind in ("pandas", "objects", "polars", "arrow")},
-}
-
-
-@cache
-def late_rows_at_once():
-    """Encoder, rows and what they are encoded to, which several tests read."""
-    encoder, rows = TableEncoder(**SETTINGS | {"n_hashed": 50}), late_table()
-    return encoder, rows, encoder.partial_fit_transform(rows)
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize(
-    ("kind", "size"),
-    [
-        (kind, size)
-        for kind, size in product(LATE, [1, 7, 260])
-        if THOROUGH or size > 1 or LATE[kind] is list
-    ],
-)
-def test_the_first_values_decide(kind, size):
-    as_frame = LATE[kind]
-    with config_context(engine="numpy"):
-        whole, rows, X = late_rows_at_once()
-        parts = clone(whole)
-        Z = [parts.partial_fit_transform(as_frame(c)) for c in chunks(rows, size)]
-    assert parts.kinds_ == whole.kinds_ == KINDS
-    assert_same_entries(sparse.vstack(Z).tocsr(), X)
-    assert_array_equal(parts.get_feature_names_out(), whole.get_feature_names_out())
-    assert parts.hashed_names_ == whole.hashed_names_
-    assert parts.categories_ == whole.categories_
-    if as_frame is list:
-        assert state_of(parts) == state_of(whole)
-
-
 def test_entries_of_columns_that_are_missing_at_first(engine):
     """What declared kinds give, in other columns."""
     rows, settings = late_table(), {**SETTINGS, "n_hashed": 2**17}
@@ -416,21 +326,6 @@ def test_interactions_with_a_column_that_turns_out_to_be_text():
 
 
 # What may be hashed to, and what is known of it.
-
-
-@pytest.mark.parametrize("size", [1, 7, 100])
-def test_chunks_do_not_matter(engine, size):
-    """Where keys of several columns come to one, the first rows come first."""
-    rows, settings = table(150), {**SETTINGS, "n_hashed": 40, "n_named": 1}
-    whole, parts = (TableEncoder(**settings, kinds=KINDS) for _ in range(2))
-    X = whole.partial_fit_transform(rows)
-    Z = [parts.partial_fit_transform(chunk) for chunk in chunks(rows, size)]
-    assert_same_entries(sparse.vstack(Z).tocsr(), X)
-    assert state_of(parts) == state_of(whole)
-    assert [*parts.hashed_names_.items()] == [*whole.hashed_names_.items()]
-    names = whole.get_feature_names_out()
-    for column, found in whole.hashed_names_.items():
-        assert names[column] == " | ".join(found)
 
 
 def test_the_same_values_in_other_columns(engine):
@@ -581,70 +476,3 @@ def test_columns_that_are_dropped():
     assert encoder.kinds_ == {"a": "number", "c": "boolean"}
     assert encoder.n_features_in_ == 3
     assert encoder.transform([{"b": ["anything"]}]).nnz == 2
-
-
-class Fails(SGDClassifier):
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
-        if len(y) == 3:
-            raise RuntimeError("three are too many")
-        return super().partial_fit(X, y, classes, sample_weight)
-
-
-@pytest.mark.parametrize("n_before", [0, 1, 30])
-@pytest.mark.parametrize("kinds", [KINDS, None], ids=["", "undecided"])
-def test_a_learner_that_fails_takes_the_encoder_back(engine, n_before, kinds):
-    rows, y = table(150) if kinds else late_table(150), np.arange(150) % 2
-    encoder = TableEncoder(**SETTINGS, kinds=kinds, n_hashed=200)
-    model = make_online_pipeline(encoder, Fails(shuffle=False))
-    other = clone(model)
-    for start in range(0, n_before, 10):
-        for each in model, other:
-            each.partial_fit(rows[start : start + 10], y[start : start + 10], [0, 1])
-    before = state_of(model[0])
-    with pytest.raises(RuntimeError):
-        model.partial_fit(rows[100:103], y[:3], classes=[0, 1])
-    assert state_of(model[0]) == before == state_of(other[0])
-    for each in model, other:
-        each.partial_fit(rows[100:], y[100:], [0, 1])
-    assert_array_equal(model[-1].coef_, other[-1].coef_)
-    assert state_of(model[0]) == state_of(other[0])
-
-
-# Whatever comes.
-
-ANY_ROWS = st.lists(st.dictionaries(NAMES, SCALARS, max_size=4), max_size=5)
-
-
-@pytest.mark.slow
-@given(
-    chunks=st.lists(ANY_ROWS, min_size=1, max_size=5),
-    kinds=st.dictionaries(
-        NAMES, st.sampled_from([*KINDS.values(), "drop"]), max_size=2
-    ),
-    ignores=st.booleans(),
-)
-def test_any_rows(chunks, kinds, ignores):
-    given = {*kinds} & {name for row in chunks[0] for name in row}
-    encoder = TableEncoder(
-        kinds={name: kinds[name] for name in given},
-        n_hashed=5,
-        n_named=2,
-        n_quantiles=1,
-        new_columns="ignore" if ignores else "error",
-    )
-    for rows in chunks:
-        before = state_of(encoder)
-        try:
-            X = encoder.partial_fit_transform(rows)
-        except (TypeError, ValueError):
-            assert state_of(encoder) == before
-            continue
-        X.check_format(full_check=True)
-        assert X.shape == (len(rows), len(encoder.get_feature_names_out()))
-        assert X.has_canonical_format
-        again = sparse.csr_array((X.data, X.indices, X.indptr), shape=X.shape)
-        assert again.has_canonical_format
-        assert np.isfinite(X.data).all()
-        again = encoder.transform(rows)
-        assert again.shape == X.shape
-        assert np.isfinite(again.data).all()
