@@ -219,6 +219,17 @@ case(
 )
 case("scales", "", r"(?:\| 2\^[\d-]+ \| 0.960 .*){3} refused \| refused \|\n$")
 case(
+    "scinol_figure1",
+    "--runs 2 --n-jobs 1 --output-dir {out}",
+    r"NAG, rate \S+ .*ScInOL1 .*ScInOL2 ",
+    **{"N_TRAIN": 200, "N_TEST": 1500, "COMPARED": (100, 200)},
+)
+case(
+    "scinol_figure2",
+    "--data-dir {tables} --only shuttle --repetitions 2 --epochs 2 --output-dir {out}",
+    r"SGD +[\d.e-]+ .*ScInOL2 ",
+)
+case(
     "second_order",
     "--only wine --n-jobs 1",
     r"wine +(\S+) +(\S+) +(\S+) +(\S+) +(\S+) +(\S+)\n.*median (\S+), largest (\S+)\n",
@@ -276,6 +287,8 @@ def test_runs(name, script, run, folder, tmp_path):
     for file, frame in frames().items():
         (tmp_path / "tables").mkdir(exist_ok=True)
         frame.to_csv(tmp_path / "tables" / file, index=False)
+    lines = "".join(f"{k % 7},{k % 3}\n" for k in range(90))
+    (tmp_path / "tables" / "shuttle.csv").write_text(f"a,target\n{lines}")
     places = {each: tmp_path / each for each in ("data", "out", "tables")}
     out = run(module, *options.format(**places).split())
     found = re.search(said, out, re.DOTALL)
