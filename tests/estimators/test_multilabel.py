@@ -113,22 +113,6 @@ def test_other_models_learn_labels_as_if_alone(name, engine):
     assert_learns_as_if_alone(clone(OTHER_MODELS[name]), X, Y, c, X[::-1] + 0.1)
 
 
-@pytest.mark.thorough
-def test_labels_have_own_weights_of_experts(engine):
-    X, Y, _ = data()
-    model = HedgeClassifier(exclude=["neighbors", "forest", "extra_trees"])
-    _, models = alone(model.partial_fit(X, Y), X, Y)
-    for name in "weights_", "expert_losses_", "pool_weights_", "pool_coef_":
-        expected = np.stack([getattr(each, name) for each in models])
-        assert_close(getattr(model, name), expected, 1e-12)
-    bounds = [each.regret_bound_ for each in models]
-    assert_close(model.regret_bound_, sum(bounds), 1e-12)
-    _, weights = model.weights_curve_
-    expected = np.stack([each.weights_curve_[1] for each in models], axis=1)
-    assert_close(weights, expected, 1e-12)
-    assert model.expert_kinds_ == models[0].expert_kinds_
-
-
 def test_neighbors_of_a_label_share_rows():
     X, Y, _ = data()
     experts = HedgeClassifier().partial_fit(X, Y).estimators_

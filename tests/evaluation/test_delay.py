@@ -239,32 +239,6 @@ def test_sparse_and_dense_rows():
     assert_identical(model.coef_, plain.coef_)
 
 
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("size", [1, 25])
-def test_frames(library, size):
-    frames = pytest.importorskip(library, reason=f"{library} is not installed")
-    X, y = data(50)
-    columns = {f"x{i}": X[:, i] for i in range(4)} | {"label": y}
-    frame = frames.table(columns) if library == "pyarrow" else frames.DataFrame(columns)
-    if library == "pandas":
-        frame.index = frame.index * 0.5  # which slices would look up
-    rows = frame.iloc if library == "pandas" else frame
-    parts = [rows[start : start + size] for start in range(0, 50, size)]
-    given = 10, "predict_proba"
-    scaled = make_online_pipeline(OnlineScaler(), ScInOLClassifier())
-    for model in ScInOLClassifier(), scaled:
-        by_arrays = validate(clone(model), chunks(X, y), *given, classes=[0, 1])
-        found = validate(clone(model), parts, *given, classes=[0, 1], target="label")
-        assert_close(found[0], by_arrays[0])
-        names = found[2].estimator.feature_names_in_
-        assert [*names] == [f"x{i}" for i in range(4)]
-    if library == "pandas":
-        parts[-1] = parts[-1].rename(columns={"x0": "other"})
-        with pytest.raises(ValueError, match="feature names should match"):
-            validate(ScInOLClassifier(), parts, 10, classes=[0, 1], target="label")
-
-
 def test_columns_of_targets():
     X, _ = data()
     Y = np.column_stack([targets(X), targets(X, 1)])

@@ -399,27 +399,6 @@ def test_metrics_of_ones_own():
 
 
 @pytest.mark.cases(1)
-@pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc"])
-def test_curves_hold_the_score_up_to_each_point_however_chunked(metric):
-    X, y = classification(n_samples=400)
-    curves = {}
-    for size in (1, 150, 400):
-        result = validate(
-            ScInOLClassifier(), chunks(X, y, size=size), metric, classes=[0, 1]
-        )
-        curves[size] = result.curves[metric]
-        np.testing.assert_array_equal(result.n_samples[:10], np.arange(1, 11))
-        assert result.n_samples[-1] == 400
-    np.testing.assert_allclose(curves[1], curves[400], rtol=1e-12)
-    np.testing.assert_allclose(curves[150], curves[400], rtol=1e-12)
-    some_point = result.n_samples[20]
-    part = validate(
-        ScInOLClassifier(), [(X[:some_point], y[:some_point])], metric, classes=[0, 1]
-    )
-    assert part.scores[metric] == pytest.approx(curves[400][20])
-
-
-@pytest.mark.cases(1)
 @pytest.mark.parametrize("metric", ["neg_log_loss", "accuracy", "roc_auc_ovr"])
 @pytest.mark.parametrize("size", [1, 150])
 def test_scores_of_the_latest_rows(metric, size):
@@ -442,6 +421,14 @@ def test_scores_of_the_latest_rows(metric, size):
         rows = y[latest], probabilities[latest]
         expected = score_of(metric, *rows, sample_weight=weight[latest])
         assert value == pytest.approx(expected)
+    for place in 0, 20, -1:  # and of all rows up to there
+        n = result.n_samples[place]
+        if len({*y[:n]}) == 2:
+            expected = score_of(
+                metric, y[:n], probabilities[:n], sample_weight=weight[:n]
+            )
+            assert result.curves[metric][place] == pytest.approx(expected)
+    np.testing.assert_array_equal(result.n_samples[:10], np.arange(1, 11))
     alone = validate(model, stream, metric, **classes)
     assert alone.window_curves is None
     assert alone.scores == pytest.approx(result.scores)
@@ -819,17 +806,6 @@ EXPECTED = {
 }
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_metrics(n_labels, container):
-    X, Y = labels_and_rows(n_labels)
-    P = ScInOLClassifier().partial_fit_predict(X, Y, method="predict_proba")
-    for name, expected in EXPECTED.items():
-        result = validate(ScInOLClassifier(), labelled(X, Y, container), name)
-        assert_allclose(result.scores[name], expected(Y, P > 0.5, P), rtol=1e-12)
-
-
 def test_default_metrics_weights_and_windows():
     X, Y = labels_and_rows(3)
     c = np.random.default_rng(1).integers(0, 3, N_ROWS) / 2.0
@@ -839,6 +815,7 @@ def test_default_metrics_weights_and_windows():
     halves = [(X[rows], Y[rows], c[rows]) for rows in (slice(60), slice(60, None))]
     result = validate(ScInOLClassifier(), halves, window=20)
     assert [*result.scores] == ["neg_log_loss", "accuracy"]
+    result = validate(ScInOLClassifier(), halves, [*EXPECTED], window=20)
     learned = np.flatnonzero(c)
     for name, score in result.scores.items():
         latest = result.window_curves[name][-1]

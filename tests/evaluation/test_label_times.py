@@ -142,15 +142,22 @@ def test_time_in_frames():
     with_known = frame.assign(known=known)
     texts = frame.assign(when=frame["when"].dt.strftime("%Y-%m-%d %H:%M"))
     table_of = arrow.Table.from_pandas(with_known)
+    frame.index = frame.index * 0.5  # which slices would look up
+    polars = pytest.importorskip("polars").from_pandas(frame)
     in_arrow = ((table_of.slice(i, 30), y[i : i + 30]) for i in range(0, N, 30))
     for stream, given in (
         (chunks(frame, y, 30), {"delay": "36h"}),
+        (chunks(polars, y, 30), {"delay": "36h"}),
         (chunks(with_known, y, 30), {"label_time": "known"}),
         (in_arrow, {"label_time": "known"}),
         (chunks(texts, y, 30), {"delay": timedelta(hours=36)}),
     ):
         model = clone(plain).set_params(tableencoder__kinds={"when": "date"})
         assert_identical(validate(model, stream, time="when", **given), expected)
+    others = frame.iloc[:40], frame.iloc[40:].rename(columns={"card": "other"})
+    model = make_online_pipeline(OnlineTargetEncoder(), ScInOLClassifier())
+    with pytest.raises(ValueError, match="feature names should match"):
+        validate(model, zip(others, [y[:40], y[40:]], strict=True), delay=10)
 
 
 def test_missing_times():

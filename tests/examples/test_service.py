@@ -23,7 +23,6 @@ from support import ROOT
 from support.steps import assert_same_steps
 
 from sklearn_scinol import config
-from sklearn_scinol.persistence import load as load_model
 
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 pytest.importorskip("fastapi", reason="fastapi is not installed")
@@ -191,8 +190,8 @@ def test_killed_under_load(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = os.environ | PATH | {"MODEL_FOLDER": str(tmp_path)}
-    rows, labels = payments(160)
-    answers, stops = [], time.monotonic() + 60.0
+    rows, labels = payments(100)
+    answers, stops = [], time.monotonic() + 240.0
 
     def start():
         command = [sys.executable, "-c", KILLED, str(port)]
@@ -214,19 +213,18 @@ def test_killed_under_load(tmp_path):
     server = start()
     try:
         with ThreadPoolExecutor(8) as clients:
-            paying = [clients.submit(pay, k) for k in range(160)]
-            for n in 40, 100:
-                while len(answers) < n and not any(
-                    each.done() and each.exception() for each in paying
-                ):
-                    time.sleep(0.005)
-                server.kill()
-                server.wait()
-                server = start()
+            paying = [clients.submit(pay, k) for k in range(100)]
+            while len(answers) < 40 and not any(
+                each.done() and each.exception() for each in paying
+            ):
+                time.sleep(0.005)
+            server.kill()
+            server.wait()
+            server = start()
             for each in paying:
                 each.result()
         health = ask("health")
-        assert [health[name] for name in ("learned", "waiting")] == [162, 0]
+        assert [health[name] for name in ("learned", "waiting")] == [102, 0]
     finally:
         server.kill()
         server.wait()
@@ -363,71 +361,3 @@ def test_bad_input(path, body, words, service):
         assert_same_steps(model, before)
         assert counts(send) == state
         assert send("payments/0/label", 0)[0] == 200
-
-
-@pytest.mark.thorough
-def test_requests_at_once(service, tmp_path):
-    """None is lost, and each payment is learned once, even if its label comes twice."""
-    rows, labels = payments(120)
-
-    def pay(k):
-        assert send(f"payments/{k}", rows[k])[0] == 200
-        label = f"payments/{k}/label", labels[k]
-        return [others.submit(send, *label) for _ in range(2)]
-
-    closes = threading.Event()
-    with (
-        running(service) as send,
-        ThreadPoolExecutor(4) as paying,
-        ThreadPoolExecutor(9) as others,
-    ):
-        others.submit(service.app.state.payments.save_often, closes, 0.0)
-        for twice in [*paying.map(pay, range(120))]:
-            assert sorted(each.result()[0] for each in twice) == [200, 200]
-        closes.set()
-        assert counts(send) == [122, 0, 0]
-    newest = max(tmp_path.glob("model-*"))
-    assert load_model(newest)[-1].n_samples_seen_ == 122
-
-
-#: Check that a request compiles nothing, with a folder that is empty or read-only.
-REQUESTS = """
-import sys
-import tempfile
-
-if "read-only" in sys.argv:
-    def refuse(*_, **__):
-        raise OSError("read-only")
-
-    tempfile.TemporaryFile = refuse
-import app
-from sklearn_scinol.engines.numba_engine import disk_cache
-
-missing = []
-tell = disk_cache.tell_missing
-disk_cache.tell_missing = lambda: (missing.append(1), tell())
-app.compile_loops()
-assert bool(missing) == ("empty" in sys.argv), missing
-missing.clear()
-payments = app.Payments(".", app.new_model)
-payments.predict({"1": {"shop": "flowers", "amount": 1.0}})
-payments.learn({"1": 1})
-payments.close()
-assert not missing
-"""
-
-
-@pytest.mark.thorough
-def test_a_request_compiles_nothing(tmp_path):
-    """Nor does a later start, such as one in a container."""
-    pytest.importorskip("numba", reason="numba is not installed")
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache"), "NUMBA_OPT": "0"}
-    for option in "empty", "read-only":
-        done = subprocess.run(
-            [sys.executable, "-W", "error::RuntimeWarning", "-c", REQUESTS, option],
-            cwd=tmp_path,
-            env=os.environ | PATH | cache,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
