@@ -5,8 +5,6 @@ import gzip
 import logging
 import os
 import re
-import signal
-import subprocess
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext
@@ -737,26 +735,21 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
         ("x,z\n1,2\n", "", r"--target y: .* has no column 'y' \(columns: 'x', 'z'\)"),
         ("x,y\n1,a\n", "--classes a", r"greater than one; got 1 class\. 0 rows"),
         ("x,y\n1,a\n2,b\n3\n", "", "Row 3 .* has 1 values, .*: pass --on-bad-row skip"),
-        ("x,y\n1,a\n,b\n2,\n", "", "Row 3 .* has no target"),
         ("x,y\n1,a\nü,b\n", "", "pass --encoding, such as 'latin-1'"),
         ("x,y\n1,a\n", "--task regression", "must hold numbers .* 'a'"),
         ("x,y\n1,.5\n", "--classes a,b", "holds amounts, which have no classes"),
         ("x,y\n1,1\n2,0\n", "--classes a,b", "cannot convert the classes .* int64"),
         ("x,y\n1,a\n2,b\n", "--classes a,c", "unseen labels: .*b.* Name .*--"),
-        ("x,y\n1,a\n2,b\n", "--kind z=number", "has no column 'z'"),
         ("x,y\na,a\nb,b\n", "--kind x=date", "'a' in column 'x', which is not a date"),
         ("x,y\n1,a\n2,b\n", "--kind x=drop", "no columns, or all are dropped"),
-        ("x,y\n1,a\n2,b\n", "--interactions x,z", "interactions has 'z'"),
         ("x,y\n1,a\n2,b\n", "--weight w", "--weight w: .* has no column 'w'"),
         ("x,y\n1,a\n", "--column-type x=red", "'red' is not a type"),
         ("x,y\n1,a\n", "--column-type z=string", "^--column-type or --kind: data"),
         ("x;y\n1;a\n", "", "no column 'y' .*: pass --delimiter ';'"),
-        ("x\ty\n1\ta\n", "", r"no column 'y' .*: pass --delimiter '\\t'"),
         ('{"x": 1, "y": "a"}\n', "", "no column 'y' .*: pass --file-format json"),
         ("gzip", "", "data.csv is compressed: decompress it, or give"),
         ("x,y\n1,a\n", "--resume missing.skops", "missing.skops: No such file"),
         ("x,y\n1,a\n", "--model no/m.skops", "There is no folder"),
-        ("x,y\n1,a\n", "--model .", "is not a regular file"),
         ("x,y\n1\n", "--on-bad-row skip", "no good rows: Row 1 .* 1 values, not 2"),
         (f"x,y\n{2**64 - 1},1\n", "", "Row 1 of .*: pass --column-type x=string, or"),
         ("x,y\n1,a\n", "--delay 2d --time then", "no column 'then'"),
@@ -966,22 +959,3 @@ def test_broken_pipe(argv, model, capsys):
     with stdout_in(open(written, "wb"), "utf-8"):
         assert main(argv.split()) == 1
     assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.thorough
-@pytest.mark.skipif(os.name != "posix", reason="signals are others")
-@pytest.mark.usefixtures("interruptions")
-def test_interrupted_process(environment):
-    """Interrupted while it waits for rows, which a pipe gives it."""
-    learning = subprocess.Popen(
-        [sys.executable, "-m", "sklearn_scinol", *f"learn - {CLASSES}".split()],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    learning.stdin.write("x,y\n" * 2**15)  # it has read some when this ends
-    learning.send_signal(signal.SIGINT)
-    out, err = learning.communicate(timeout=60)
-    assert (learning.returncode, out, err) == (130, "", "Interrupted.\n")

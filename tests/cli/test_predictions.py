@@ -169,15 +169,3 @@ def test_models_of_wide_tables(fails, works, model, monkeypatch):
     works(argv)
     monkeypatch.setattr("sklearn_scinol.cli.common.MAX_BYTES", 1)
     fails(argv, words=r"load it in Python with `max_bytes=\d+` if you trust")
-
-
-@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
-def test_large_whole_numbers_are_different_keys(works, ending):
-    keys = [2**60 + i % 3 for i in range(150)]
-    rows = pa.table({"key": keys, "y": [f"of {key % 3}" for key in keys]})
-    file = WRITERS[ending](Path(f"rows{ending}"), rows)
-    argv = "--target", "y", "--key", "key", "--model", "k.skops", "--quiet"
-    works("learn", file, *argv, "--estimator", "scinol")
-    found = rows_of(works("predict", file, "--model", "k.skops", "--keep", "key"))
-    assert [int(row["key"]) for row in found] == keys
-    assert [row["prediction"] for row in found] == rows["y"].to_pylist()

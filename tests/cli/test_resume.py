@@ -122,7 +122,7 @@ def test_formats(check, ending):
     names = [f"{part}{ending}" for part in "abc"]
     for i, name in enumerate(names):
         WRITERS[ending](name, table(80 * i, 80 * (i + 1)))
-    check(f"learn {' '.join(names)} {CLASSES}")
+    check(f"learn {' '.join(names)} {CLASSES}", kills=(2, 3))
 
 
 KNOWN = "--kind known=drop"
@@ -133,7 +133,10 @@ DELAYS = {
 }
 
 
-@pytest.mark.parametrize("options", [CLASSES, AMOUNTS, MIXTURE])
+@pytest.mark.cases(3)
+@pytest.mark.parametrize(
+    "options", [CLASSES, AMOUNTS, MIXTURE], ids=["classes", "amounts", "mixture"]
+)
 @pytest.mark.parametrize("delay", DELAYS)
 def test_rows_that_wait(check, delay, options):
     write_csv("a.csv", table())
@@ -421,30 +424,25 @@ def test_forged_progress(fails, stopped, key):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals are others")
-def test_killed_process(environment):
+def test_killed_process(environment, works):
     """Killed in earnest, after it was saved."""
     write_csv("a.csv", table())
     code = (
-        "import os, signal, sys; from sklearn_scinol.cli import learn, main\n"
-        "old = learn.RunningTable.learn\n"
+        "import os, signal, sys; from sklearn_scinol import cli, config\n"
+        "old = cli.learn.RunningTable.learn\n"
         "def new(table, *chunk):\n"
         "    old(table, *chunk)\n"
         "    if table.n_added == 150:\n"
         "        while not os.path.exists('m.skops'): pass\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "learn.RunningTable.learn = new\n"
-        "sys.exit(main(sys.argv[1:]))\n"
+        "cli.learn.RunningTable.learn = new\n"
+        "with config.config_context(engine='numpy'): sys.exit(cli.main())\n"
     )
-
-    def process(first, *argv):
-        command = [sys.executable, *first, *" ".join(argv).split()]
-        return subprocess.run(command, env=environment, check=False).returncode
-
     argv = f"learn a.csv {CLASSES} --model"
-    killed = process(["-c", code], argv, "m.skops --save-every 60")
+    command = [sys.executable, "-c", code, *f"{argv} m.skops --save-every 60".split()]
+    killed = subprocess.run(command, env=environment, check=False).returncode
     assert killed == -signal.SIGKILL
-    learning = "-m", "sklearn_scinol"
     again = "--target y --chunk-rows 30 --resume m.skops --model m.skops"
-    assert process(learning, "learn a.csv", again) == 0
-    assert process(learning, argv, "whole.skops") == 0
+    works(f"learn a.csv {again}")
+    works(argv, "whole.skops")
     assert_same_model("m.skops", "whole.skops")

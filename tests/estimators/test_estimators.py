@@ -317,26 +317,6 @@ def test_class_weight_is_sample_weight(classifier, n_classes, loss, weighted, en
         by_row.partial_fit(X, y, sample_weight=both)
 
 
-@classifiers
-@pytest.mark.parametrize(
-    "names",
-    [
-        *map(np.array, ([False, True], [-1.0, 1.0], [3, 1000], ["no", "yes"])),
-        np.array(["no", "yes"], dtype=object),
-    ],
-    ids=lambda names: names.dtype.name,
-)
-def test_labels_of_any_type(classifier, names, engine):
-    X = rows()
-    codes = labels(X)
-    expected = classifier().partial_fit(X, codes, classes=[0, 1])
-    estimator = classifier().partial_fit(X, names[codes], classes=names)
-    assert_same_model(estimator, expected)
-    assert_array_equal(estimator.predict(X), names[expected.predict(X)])
-    # Classes may be passed again, in any order.
-    estimator.partial_fit(X, names[codes], classes=names[::-1])
-
-
 def test_more_classes_than_a_byte_counts():
     X, y = rows(280), np.arange(280)
     estimator = ScInOLClassifier().partial_fit(X[-20:], y[-20:], classes=y)

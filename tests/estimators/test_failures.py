@@ -101,19 +101,6 @@ def test_rows_too_large_for_the_rate(kind, n_rows, container, engine):
     assert_identical(vars(estimator), vars(before))
 
 
-@pytest.mark.parametrize("container", [np.array, sparse.csr_array])
-@pytest.mark.parametrize("n_rows", [3, 12, 300])
-@pytest.mark.parametrize("warm_start", [None, False, True])
-@pytest.mark.parametrize("method", ["fit", "partial_fit", "partial_fit_predict"])
-def test_fresh_and_fitted_estimators(container, n_rows, warm_start, method, engine):
-    wild = container(rows(n_rows, seed=1) * 1e95), np.ones(n_rows)
-    estimator = diverging()
-    if warm_start is not None:
-        estimator = diverging(warm_start=warm_start, max_iter=2, tol=None)
-        estimator.fit(container(rows(20) * 1e-10), np.full(20, 1e98))
-    assert_unchanged_by(methodcaller(method, *wild), estimator)
-
-
 @pytest.mark.parametrize("average", [False, 3])
 def test_balls(average, engine, monkeypatch):
     """Now and then a sparse row changes what is kept of all features."""

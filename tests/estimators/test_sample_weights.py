@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
-from support.comparisons import assert_close, assert_identical, learned
+from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
 from support.naive import Weights, relative_to_means
 from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, name_of, thinned
@@ -66,18 +66,6 @@ def test_a_factor_of_all_weights(case, layout, scale, engine):
         others = streamed(case, layout, factor, scale)
         for other, one in zip(others, plain, strict=True):
             assert_close(other, one, 1e-9)
-
-
-@thinned(LINEAR, layout=LAYOUTS)
-def test_rows_without_weights_have_weight_one(case, layout, engine):
-    X, y = case.data()
-    X = layout.container(X)
-    given, none = (case.make(center=layout.center) for _ in range(2))
-    for rows in slice(0, 7), slice(7, None):
-        charged = case.charged(none, X[rows], y[rows])
-        ones = {"sample_weight": np.ones(charged.shape[0])}
-        assert_identical(case.charged(given, X[rows], y[rows], **ones), charged)
-    assert_identical(learned(given), learned(none))
 
 
 @thinned(WITHIN_VALUES, layout=LAYOUTS, first=[1e-3, 1.0, 1e3])

@@ -7,7 +7,6 @@ from copy import deepcopy
 from functools import partial
 from itertools import pairwise
 
-import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -550,20 +549,6 @@ def test_merged_on_a_cluster(on_cluster):
     assert_identical(vars(future.result())["_model"], vars(same)["_model"])
     (chunk, *_) = partitions(rows, targets)
     assert_identical(chunk, (X[:10], y[:10]))
-
-
-@pytest.mark.thorough
-def test_experts_learn_on_workers(on_cluster):
-    X, y = binary(30)
-    one = HedgeClassifier().partial_fit(X, y, classes=[0, 1])
-    with joblib.parallel_config(backend="dask"):
-        model = HedgeClassifier(n_jobs=2).partial_fit(X, y, classes=[0, 1])
-    kinds = on_cluster.run_on_scheduler(
-        lambda dask_scheduler: {*dask_scheduler.task_prefixes}
-    )
-    assert any("call" in kind for kind in kinds)  # such as "batch_of__call_1_calls"
-    assert_array_equal(model.decision_function(X), one.decision_function(X))
-    assert_array_equal(model.weights_, one.weights_)
 
 
 @pytest.mark.thorough

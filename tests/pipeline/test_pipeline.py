@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, IncrementalPCA
 from sklearn.exceptions import NotFittedError
@@ -264,83 +264,6 @@ def test_bad_steps():
     model = make_online_pipeline(ScInOLClassifier(), verbose="loud")
     with pytest.raises(ValueError, match="The 'verbose' parameter of OnlinePipeline"):
         model.partial_fit(X, y, classes=[0, 1])
-
-
-class Failing(TransformerMixin, ClassifierMixin, BaseEstimator):
-    """Changes what it has, in place and deep inside, and fails when it is told to."""
-
-    def __init__(self, at="never", error=RuntimeError):
-        self.at = at
-        self.error = error
-
-    def _reach(self, place):
-        if self.at == place:
-            raise self.error(f"no {place}")
-
-    def fit(self, X, y=None):
-        return self
-
-    def partial_fit(self, X, y=None, classes=None):
-        if not hasattr(self, "seen_"):
-            self.seen_ = {"sums": [np.zeros(X.shape[1])]}
-        self.seen_["sums"][0] += X.sum(axis=0)
-        self._reach("partial_fit")
-        return self
-
-    def partial_fit_predict(self, X, y, *, classes=None, method="predict"):
-        self.partial_fit(X)
-        self._reach("partial_fit_predict")
-        return y
-
-    def transform(self, X):
-        self._reach("transform")
-        return X
-
-
-LEARNS, TRANSFORMS = {"failing__at": "partial_fit"}, {"failing__at": "transform"}
-INTERRUPTED = {**TRANSFORMS, "failing__error": KeyboardInterrupt}
-BINNER = OnlineBinner(10)
-INNER = make_online_pipeline(StandardScaler(), Failing())
-LAST = make_online_pipeline(MinMaxScaler(), ScInOLClassifier())
-FAILING = {
-    "middle learns": ([Failing(), BINNER, ScInOLClassifier()], LEARNS),
-    "middle transforms": ([BINNER, Failing(), ScInOLClassifier()], TRANSFORMS),
-    "interrupted": ([Failing(), ScInOLClassifier()], INTERRUPTED),
-    "last": ([BINNER, Failing()], LEARNS),
-    "nested": ([INNER, LAST], {"onlinepipeline-1__failing__at": "transform"}),
-    "last nested": (
-        [LAST[:1], INNER],
-        {"onlinepipeline-2__failing__at": "partial_fit"},
-    ),
-}
-
-
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("is_first", [True, False])
-@pytest.mark.parametrize("kind", FAILING)
-def test_steps_that_fail_change_nothing(kind, is_first, method, engine):
-    steps, fails = FAILING[kind]
-    model = clone(make_online_pipeline(StandardScaler(), *steps))
-    chunks = stream()
-    if not is_first:
-        for X, y in chunks[:3]:
-            model.partial_fit(X, y, classes=[0, 1])
-    works = {name: model.get_params()[name] for name in fails}
-    parts, before = [*model], pickle.dumps(model)
-    undisturbed = pickle.loads(before)
-    model.set_params(**fails)
-    place, error = (*fails.values(), RuntimeError)[:2]
-    for X, y in chunks[3:5]:
-        with pytest.raises(error, match=f"no {place}"):
-            getattr(model, method)(X, y, classes=[0, 1])
-    model.set_params(**works)
-    assert all(one is other for one, other in zip(model, parts, strict=True))
-    assert_identical(vars(model), vars(undisturbed))
-    for X, y in chunks[3:]:
-        for one in model, undisturbed:
-            getattr(one, method)(X, y, classes=[0, 1])
-    assert_identical(vars(model), vars(undisturbed))
 
 
 def bad_chunks():

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import pickle
-from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from sklearn_scinol import (
     HedgeClassifier,
     ScInOLClassifier,
 )
-from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import TableEncoder
 from sklearn_scinol.tables.dense import MAX_TARGETS
@@ -127,27 +125,6 @@ def test_fit_sees_earlier_rows_only(last):
     assert_identical(Z.dense_view, expected.dense_view)
     assert_identical(Z.toarray(), stream.transform(rows).toarray())
     assert {*model.predict(rows)} <= {*y}
-
-
-@pytest.mark.thorough
-def test_merged_views_have_learned_all_rows():
-    rows, y = table(N), labels(2)
-    start = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
-    start.partial_fit(rows[:20], y[:20], classes=[0, 1])
-    shards = [deepcopy(start) for _ in range(2)]
-    for shard, part in zip(shards, [slice(20, 70), slice(70, N)], strict=True):
-        shard.partial_fit(rows[part], y[part])
-    merged = merge(shards, start=start)
-    means, whole = merged[0]._dense.means, deepcopy(start)
-    whole.partial_fit(rows[20:], y[20:])
-    for name in "sums", "weights", "total":
-        expected = getattr(whole[0]._dense.means, name)
-        assert_allclose(getattr(means, name), expected, atol=1e-12)
-    assert_allclose(merged[0]._dense.filled, whole[0]._dense.filled)
-    assert np.isfinite(merged.decision_function(rows)).all()
-    alone = clone(start[0]).partial_fit(rows)
-    with pytest.raises(ValueError, match="have a dense view of the table, or none"):
-        merge([merged[0], alone])
 
 
 def test_mixtures_ask_for_the_view_that_they_learned():
