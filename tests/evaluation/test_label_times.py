@@ -19,7 +19,7 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 
-N, START = 80, np.datetime64("2026-01-05T00:00", "us")
+N, START = 60, np.datetime64("2026-01-05T00:00", "us")
 
 
 def table(n=N, seed=0):
@@ -119,7 +119,7 @@ def test_arrays(kind, size, engine):
     rng = np.random.default_rng(1)
     X = np.column_stack([rng.integers(4, size=(N, 2)), np.sort(rng.gamma(1.0, 9.0, N))])
     y = (X[:, 0] + rng.integers(3, size=N) > 2).astype(int)
-    X[40, 2], X[60, 2] = 0.0, X[61, 2]
+    X[30, 2], X[50, 2] = 0.0, X[51, 2]
     times = np.maximum.accumulate(X[:, 2]).tolist()
     known = [time + 2.5 for time in times]
     plain, model = clone(OTHERS[kind]), clone(OTHERS[kind])

@@ -266,6 +266,21 @@ def test_bad_steps():
         model.partial_fit(X, y, classes=[0, 1])
 
 
+class Summing(TransformerMixin, BaseEstimator):
+    """Changes what it has in place, and deep inside."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def partial_fit(self, X, y=None):
+        seen = vars(self).setdefault("seen_", {"sums": [np.zeros(4)]})
+        seen["sums"][0] += X.sum(axis=0)
+        return self
+
+    def transform(self, X):
+        return X
+
+
 def bad_chunks():
     X, y = data(20)
     infinite, c = X.copy(), weight()
@@ -287,7 +302,7 @@ def bad_chunks():
 @pytest.mark.cases(12)
 @pytest.mark.parametrize(("X", "y", "keywords", "words"), [*bad_chunks()])
 def test_bad_chunks_change_nothing(X, y, keywords, words, engine):
-    steps = StandardScaler(), FunctionTransformer(), ScInOLClassifier()
+    steps = StandardScaler(), Summing(), FunctionTransformer(), ScInOLClassifier()
     model = make_online_pipeline(*steps).partial_fit(*data(), classes=[0, 1])
     before = copy.deepcopy(model)
     for method in METHODS[1:] if "method" in keywords else METHODS:
@@ -325,13 +340,14 @@ def test_parameters_of_steps(method):
 def test_fit_with_weights():
     """Weights reach the last step, and the means of targets of a table."""
     (X, y), c = data(), weight()
-    model = make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0))
+    few = {"random_state": 0, "max_iter": 2, "tol": None}
+    model = make_online_pipeline(StandardScaler(), ScInOLClassifier(**few))
     model.fit(X, y, sample_weight=c)
     alone = clone(model[-1]).fit(model[0].transform(X), y, sample_weight=c)
     assert_array_equal(model[-1].coef_, alone.coef_)
     encoder = TableEncoder(kinds={"x0": "category"}, sparse_output=False)
     X = np.round(X, 1)
-    for last in ScInOLClassifier(), ScInOLRegressor():
+    for last in ScInOLClassifier(**few), ScInOLRegressor(**few):
         model = make_online_pipeline(encoder, last)
         means = []
         for c in weight(), None:

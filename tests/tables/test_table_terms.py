@@ -255,7 +255,7 @@ def test_pools_are_not_shown():
 
 @pytest.mark.parametrize("estimator", [HedgeClassifier(), HedgeRegressor()], ids=str)
 def test_rare_categories(estimator):
-    rows = table(1000)
+    rows = table(400)
     for k in 5, 6:
         rows[k]["city"] = "rare"
     model = learned(estimator, rows, interactions=None)
