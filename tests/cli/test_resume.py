@@ -19,7 +19,7 @@ from support.files import N_ROWS, WRITERS, table, write_csv
 
 from sklearn_scinol import persistence
 from sklearn_scinol.cli import learn, main, saving
-from sklearn_scinol.cli.saving import Saver, interval
+from sklearn_scinol.cli.saving import Saver
 from sklearn_scinol.persistence import load, load_with_progress
 
 pytest.importorskip("skops", reason="skops is not installed")
@@ -358,16 +358,6 @@ def test_predict_with_a_model_that_is_not_finished(works, stopped):
 
 
 # When it is saved.
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("30s", 30), ("5m", 300), ("1.5h", 5400), ("1000", 1000)],
-)
-def test_intervals(text, expected):
-    found = interval(text)
-    assert str(found) == text
-    assert min(found.seconds, found.n_rows) == expected
 
 
 def test_saved_when_it_is_time_and_something_was_learned(works, monkeypatch):

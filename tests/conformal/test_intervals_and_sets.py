@@ -257,7 +257,7 @@ def test_layouts(kind):
 
 
 @pytest.mark.cases(300)
-@with_checks(*(kind.make() for kind in KINDS.values() if kind.groups != 1))
+@with_checks(*(kind.make() for kind in (INTERVALS, SETS)))
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

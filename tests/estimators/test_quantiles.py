@@ -1,7 +1,6 @@
 """A list of quantiles: each is learned as if alone, and predictions do not cross."""
 
 import copy
-import logging
 from functools import partial
 
 import numpy as np
@@ -282,32 +281,6 @@ def test_functions_of_features_are_those_of_each_quantile():
     values = np.linspace(-1, 1, 5)
     expected = np.hstack([each._term(0, values) for each in singles])
     assert_alike(model._term(0, values), expected)
-
-
-@pytest.mark.thorough
-def test_experts_have_weights_for_each_quantile(caplog):
-    X, y, _ = noisy()
-    estimator = HedgeRegressor(**LOSS, exclude=["random_features"])
-    model, singles = assert_learns_each_as_alone(estimator, X, y)
-    for name in "weights_", "pool_weights_", "pool_coef_", "expert_losses_":
-        assert_alike(getattr(model, name), [getattr(each, name) for each in singles])
-    for name in "weights_curve_", "pool_weights_curve_":
-        points, curve = getattr(model, name)
-        np.testing.assert_array_equal(points, getattr(singles[0], name)[0])
-        expected = np.stack([getattr(each, name)[1] for each in singles], axis=1)
-        assert_alike(curve, expected)
-    bounds = [each.regret_bound_ for each in singles]
-    assert model.regret_bound_ == pytest.approx(sum(bounds))
-    assert model.expert_kinds_ == singles[0].expert_kinds_
-    for name, expert in model.named_estimators_.items():
-        alone = [each.named_estimators_[name] for each in singles]
-        assert_alike(expert.predict(X), side_by_side([e.predict(X) for e in alone]))
-        losses = [each.cumulative_loss_ for each in alone]
-        assert expert.cumulative_loss_ == pytest.approx(sum(losses), rel=1e-12)
-        assert expert.quantile == LEVELS
-    with caplog.at_level(logging.INFO, logger="sklearn_scinol"):
-        all_together(estimator).partial_fit(X, y)
-    assert sum("experts" in message for message in caplog.messages) == 1
 
 
 def test_coefficients_of_mixtures_are_means_for_each_quantile():

@@ -46,6 +46,7 @@ from sklearn_scinol.models import linear, transformed
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
     OnlineBinner,
+    OnlineHistory,
     OnlineScaler,
     RandomFourierFeatures,
     TableEncoder,
@@ -68,7 +69,7 @@ def sparse_rows(n):
 
 ENCODER = TableEncoder(**SETTINGS, n_hashed=200)
 FOURIER = RandomFourierFeatures(random_state=0)
-ADDS = {"new_classes": "add"}
+HISTORY = OnlineHistory([0], 1, target=False, n_hashed=4)
 SCALER = OnlineScaler()
 ADDS = {"new_classes": "add"}
 RBF = {"kernel": "rbf", "gamma": 0.1}
@@ -236,8 +237,10 @@ def test_copies_of_a_model_that_learns(family, engine):
     assert answers <= expected
 
 
-@pytest.mark.cases(3)
-@pytest.mark.parametrize("step", [ENCODER, SCALER, OnlineBinner(n_samples=9), FOURIER])
+@pytest.mark.cases(5)
+@pytest.mark.parametrize(
+    "step", [ENCODER, SCALER, OnlineBinner(n_samples=9), FOURIER, HISTORY]
+)
 @pytest.mark.parametrize("by_rows", [True, False], ids=["rows", "chunks"])
 def test_transformers(step, by_rows, engine):
     """They transform while they learn, alone or in a pipeline."""

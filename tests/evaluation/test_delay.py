@@ -29,7 +29,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol.baselines import LastLabelClassifier
 from sklearn_scinol.evaluation import (
-    ProgressiveValidationDisplay,
     progressive_validation,
 )
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -396,14 +395,6 @@ def test_lengths_that_differ():
     for chunk in (X, y[:-1]), (X, y, np.ones(59)):
         with pytest.raises(ValueError, match="inconsistent numbers of samples"):
             validate(ScInOLClassifier(), [chunk], 5, classes=[0, 1])
-
-
-def test_display_takes_a_delay(pyplot):
-    X, y = data()
-    display = ProgressiveValidationDisplay.from_estimator(
-        ScInOLClassifier(), chunks(X, y), classes=[0, 1], delay=20, progress=False
-    )
-    assert display.n_samples[-1] == 60 - 21
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])

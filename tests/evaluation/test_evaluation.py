@@ -750,26 +750,6 @@ def test_display_of_coverage_by_groups(pyplot):
     assert display.group_scores is None
 
 
-def test_display_keeps_limits_of_the_user(pyplot):
-    scores = [9.0] * 10 + [*np.linspace(0.5, 0.3, 90)]
-    for change, limits in (
-        (lambda ax: ax.set_ylim(0.0, 1.0), (0.0, 1.0)),
-        (lambda ax: ax.yaxis.set_inverted(True), (0.51, 0.29)),
-    ):
-        _, ax = pyplot.subplots()
-        change(ax)
-        np.testing.assert_allclose(curve(scores).plot(ax).ax_.get_ylim(), limits)
-    _, ax = pyplot.subplots()
-    ax.set_yscale("log")
-    low, high = curve(scores).plot(ax).ax_.get_ylim()
-    assert 0.0 < low < 0.3 < 9.0 < high
-    for constant in [0.5], [0.5] * 50, [np.nan] * 50:
-        ax = curve(constant).plot().ax_
-        assert ax.get_ylim()[0] < ax.get_ylim()[1]
-        assert ax.get_legend() is None
-        assert ax.get_ylabel() == "Score"
-
-
 # Progressive validation of classifiers of several labels a row.
 
 N_ROWS = 120

@@ -518,7 +518,6 @@ def test_frames_have_no_sparse_rows(step, library):
 @pytest.mark.cases(150)
 @with_checks(
     make_online_pipeline(StandardScaler(), ScInOLClassifier(random_state=0, tol=0.05)),
-    make_online_pipeline(StandardScaler(), ScInOLRegressor(random_state=0, tol=0.05)),
     # SGD's default `tol` ends before a class of weight 0 is no longer predicted.
     make_online_pipeline(StandardScaler(), clone(SGD).set_params(tol=None)),
     make_online_pipeline(StandardScaler(), IncrementalPCA()),

@@ -2,7 +2,6 @@
 
 import datetime as dt
 import pickle
-from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from support.comparisons import assert_checkpoints_nest, assert_identical
+from support.comparisons import assert_checkpoints_nest
 from support.naive_history import NaiveHistory, in_order, units
 from support.registry import seeds
 
@@ -23,7 +22,6 @@ from sklearn_scinol import (
 )
 from sklearn_scinol._rollback import roll_back
 from sklearn_scinol._state import checkpoint
-from sklearn_scinol.engines import numpy_engine
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -32,7 +30,6 @@ from sklearn_scinol.preprocessing import (
     TableEncoder,
 )
 from sklearn_scinol.tables.dense import Targets
-from sklearn_scinol.transforms.history import learn_events
 
 START = pd.Timestamp("2024-02-28T22:00")
 LABELS = ["no", "yes"]
@@ -204,42 +201,6 @@ def test_rows_that_are_dicts(engine):
     assert {*rows[0]} == {*frame.columns}  # which did not change
 
 
-@pytest.mark.cases(2)
-@pytest.mark.parametrize("n_hashed", [2**18, 3])
-@pytest.mark.parametrize("labels", [LABELS, [0, 1], None])
-def test_single_rows_are_undone(labels, n_hashed, engine):
-    """Rows, labels that come later, and weights; as in chunks once they are learned."""
-    frame, y = events(60)
-    y = np.random.default_rng(1).normal(size=60) if labels is None else y == "yes"
-    y = y if labels is None else np.array(labels)[y.astype(int)]
-    t = seconds_of(frame) - seconds_of(frame)[0]
-    rows = frame[["card", "amount"]].assign(t=np.nan_to_num(t)).to_dict("records")
-    history = OnlineHistory(["card", ()], "t", n_hashed=n_hashed)
-    history.partial_fit(rows[:2], y[:2], classes=labels)
-    expected, rng = deepcopy(history), np.random.default_rng(0)
-    for r in range(2, 60):
-        targets = Targets(y[r : r + 1], labels, np.array([float(r % 3 > 0)]))
-        is_late = rng.random() < 0.5
-        calls = [(history._learn_row, None if is_late else targets)]
-        calls += [(history._learn_label, targets)] * is_late
-        for call, known in calls:
-            before, rollbacks = pickle.dumps(history), []
-            call(rows[r], rollbacks, targets=known)
-            after = pickle.dumps(history)
-            roll_back(rollbacks)
-            assert pickle.dumps(history) == before
-            assert call == history._learn_label or after != before
-            call(rows[r], [], targets=known)
-            assert pickle.dumps(history) == after
-        if is_late:
-            expected.observe(rows[r : r + 1])
-            expected._learn_late(rows[r : r + 1], targets)
-        else:
-            expected._learn_and_transform(rows[r : r + 1], targets, False)
-    assert_identical(history._histories, expected._histories)
-    assert_identical(history._clock, expected._clock)
-
-
 def test_names():
     frame, _ = events(20)
     y = np.array(["u", "v", "w"])[np.arange(20) % 3]
@@ -391,26 +352,6 @@ def test_frames_with_other_columns_are_learned_as_dicts(engine):
         said = model.decision_function(other)
         rows = other.astype(object).where(other.notna(), None).to_dict("records")
         assert_array_equal(model.decision_function(rows), said)
-
-
-def test_others_may_predict_in_between(monkeypatch):
-    frame, y = events(40)
-    history, run_loop = (
-        OnlineHistory(["card"], "when").fit(frame, y),
-        numpy_engine.run_loop,
-    )
-    expected, before = history.transform(frame), pickle.dumps(history)
-
-    def run(loop, *arguments):
-        run_loop(loop, *arguments)
-        if loop is learn_events:
-            monkeypatch.undo()
-            history.transform(frame[:3])
-
-    with config_context(engine="numpy"):
-        monkeypatch.setattr(numpy_engine, "run_loop", run)
-        assert history.transform(frame).equals(expected)
-    assert pickle.dumps(history) == before
 
 
 def test_merging_is_refused():

@@ -48,7 +48,6 @@ from sklearn_scinol.streams import (
     ReadError,
     ahead,
     columnar,
-    json_lines,
     pipes,
     read_table,
     reading,
@@ -553,30 +552,6 @@ def test_brackets_and_nulls_in_strings_are_text(tmp_path):
     words = ["} null", '"} null', '{"' * 200, "\\" * 3 + "[" * 200, "]}" * 99]
     file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
     assert whole(read_table(file))["s"].to_pylist() == words
-
-
-@given(
-    st.recursive(
-        st.text('[]{}"\\\n'),
-        lambda value: st.lists(value) | st.dictionaries(st.text('[]{}"\\'), value),
-    ),
-    st.text('[]{}"\\\n'),
-)
-def test_depth_of_any_json(value, end):
-    """Whatever follows, JSON is as deep as its values up to there."""
-
-    def depth_of(value):
-        values = value.values() if isinstance(value, dict) else value
-        is_text = isinstance(value, str)
-        return 0 if is_text else 1 + max(map(depth_of, values), default=0)
-
-    depth = depth_of(value)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_lines, "MAX_JSON_DEPTH", depth)
-        assert not json_lines._is_deep(json.dumps(value).encode())
-        patch.setattr(json_lines, "MAX_JSON_DEPTH", depth - 1)
-        rows = f"{json.dumps(value)}\n{end}".encode()
-        assert json_lines._is_deep(rows) or depth < 2
 
 
 def test_bad_rows_of_libsvm(tmp_path):
