@@ -4,11 +4,12 @@ import copy
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer, load_digits
 from support.comparisons import assert_close, assert_identical
 from support.invariances import weights
+from support.naive import Weights, relative_to_means
 from support.registry import LAYOUTS, REPRESENTATIVES, as_linear, name_of, thinned
 
 from sklearn_scinol import (
@@ -23,6 +24,7 @@ from sklearn_scinol import (
     merge_models,
 )
 from sklearn_scinol.baselines import BaselineClassifier
+from sklearn_scinol.models.weights import WeightScale
 
 # Of all layouts, and standardised.
 LINEAR = [case for case in REPRESENTATIVES if case.has("center")]
@@ -204,6 +206,35 @@ def test_balanced_forests_do_not_depend_on_the_first_class(engine):
         model = MondrianForestClassifier(3, random_state=0)
         losses.append(mean_log_loss(model, X[order], y[order], c[order]))
     assert max(losses) < 1.5 * min(losses)
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("seed", range(20))
+def test_weights_in_all_units(seed):
+    """Against plain sums; chunks and single rows to the last bit."""
+    rng = np.random.default_rng(seed)
+    c = 10.0 ** rng.uniform(-3, 3, size=40)
+    c[: rng.integers(10)] = c[0]
+    c[rng.random(40) < 0.2] = 0.0
+    whole, learned = WeightScale().relative(c), c > 0.0
+    assert_array_equal(whole.relative[learned], c[learned] / c[learned][0])
+    means = relative_to_means(c)[learned]
+    assert_allclose(whole.to_mean[learned], means, rtol=1e-13)
+
+    scale, reference, priors = WeightScale(), Weights(), []
+    for r, c_r in enumerate(c):
+        part = scale.relative(c[r : r + 1])
+        assert_array_equal(np.concatenate(part), scale.relative_of_one(float(c_r)))
+        assert_array_equal([each[0] for each in part[:-1]], [a[r] for a in whole[:-1]])
+        scale.learned(part)
+        if c_r > 0.0:
+            reference.learned(c_r)
+        priors.append(scale.priors)
+        assert priors[-1] == reference.units_of_wealth()
+    assert_array_equal(scale.numbers, whole.after)
+    changes = np.flatnonzero(np.diff(np.array(priors)[learned, 1]))
+    n_same = WeightScale().count_of_one_prior(c)
+    assert n_same == np.flatnonzero(learned)[changes[0] + 1]
 
 
 @pytest.mark.parametrize("algorithm", ["scinol1", "scinol2"])

@@ -148,7 +148,6 @@ def test_frames_of_encoded_tables():
     assert [*Z.columns] == [*encoder.get_feature_names_out()]
 
 
-CROWDED = SETTINGS | {"n_named": 1}
 N, PAIRS = 90, [("city", "flag")]
 
 

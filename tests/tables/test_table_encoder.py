@@ -328,6 +328,12 @@ def test_interactions_with_a_column_that_turns_out_to_be_text():
 # What may be hashed to, and what is known of it.
 
 
+@pytest.mark.parametrize("rows", [table(150), late_table(160)], ids=["", "late"])
+def test_rows_are_learned_one_by_one(rows, engine):
+    """So many that bins have edges; keys of several columns come to one."""
+    check_step(TableEncoder(**SETTINGS | {"n_named": 1}, n_hashed=40), rows)
+
+
 def test_the_same_values_in_other_columns(engine):
     row = {"a": "x", "b": "y", "c": "x", "d": "y", "s": "one two", "t": "one two"}
     kinds, pairs = {"s": "text", "t": "text"}, [("a", "b"), ("c", "d"), ("b", "a")]
