@@ -22,6 +22,7 @@ from support.tables import (
     table,
 )
 
+from sklearn_scinol.checks import check_step
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.tables import frames
 
