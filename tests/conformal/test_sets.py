@@ -10,7 +10,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from support.comparisons import assert_identical
 from support.conformal import (
     SETS,
-    assert_each_thousand_rows_have_the_coverage,
     halves,
     learned,
     weights,
@@ -138,22 +137,6 @@ def test_classes_named_later():
     found = sets_of(model, X, y, classes=[0, 1, 7])
     assert_array_equal(model.classes_, [0, 1, 7])
     assert found[0, 2]  # it is known from the first row of the chunk on
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("name", ["stationary", "swapped", "certain", "noisier"])
-def test_each_thousand_rows_have_the_coverage(name):
-    X, y = data(8000)
-    late = np.arange(len(y)) >= 4000
-    if name == "swapped":
-        y = np.where(late, (y + 1) % 3, y)
-    elif name == "certain":
-        y = np.where(X[:, 0] > 0.0, 2, (X[:, 1] > 0.0) * 1)
-    elif name == "noisier":
-        noise = np.random.default_rng(2).integers(3, size=len(y))
-        y = np.where(late, noise, y)
-    sets = sets_of(with_sets(ScInOLClassifier(), 0.9), X, y)
-    assert_each_thousand_rows_have_the_coverage(sets[np.arange(len(y)), y])
 
 
 def test_class_weights_are_those_of_the_estimator():

@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection import cross_val_score
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.neural_network import MLPClassifier
 from support.comparisons import assert_close, assert_identical, learned
@@ -195,15 +194,6 @@ def test_early_stopping():
     curve = model.fit(X, Y).validation_loss_curve_
     assert len(curve) == model.n_iter_ < 20
     assert np.argmin(curve) < model.n_iter_ - 1
-
-
-def test_cross_validation():
-    X, Y, _ = data(n_samples=60)
-    Y[:, 1] = Y[:, 0] | Y[:, 2]  # both values in each fold
-    model = ScInOLClassifier(max_iter=2, tol=None, random_state=0)
-    for labels in Y, Y[:, :2]:
-        for scoring in "accuracy", "roc_auc":
-            assert cross_val_score(model, X, labels, scoring=scoring).mean() > 0.3
 
 
 @pytest.mark.cases(3)

@@ -230,18 +230,6 @@ def test_classes():
     assert_allclose(more.total_loss, best.total_loss, rtol=1e-5)
 
 
-def test_parameters_of_losses():
-    X, y = noisy("absolute_error")
-    assert_allclose(
-        best_comparator(X, y, loss="epsilon_insensitive", epsilon=0.0).total_loss,
-        2 * best_comparator(X, y, loss="quantile").total_loss,
-        rtol=1e-9,
-    )
-    wide = best_comparator(X, y, loss="huber", epsilon=1e6).total_loss
-    squared = best_comparator(X, y, loss="squared_error").total_loss
-    assert_allclose(wide, squared, rtol=1e-9)
-
-
 def test_nothing_to_learn():
     X = np.ones((4, 2))
     best = best_comparator(X, np.zeros(4), loss="absolute_error")

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.metrics import log_loss
-from sklearn.preprocessing import StandardScaler
 from support.scripts import caller, write_data_sets
 
 import sklearn_scinol
@@ -127,45 +126,6 @@ def test_stored_table_has_all_estimators(quality):
     names = [method.name for method in quality.untuned_methods()]
     data_sets = ("breast cancer", "digits", "wine", "diabetes")
     assert stored.keys() == {(data, name) for data in data_sets for name in names}
-
-
-def sgd(X, y, rate):
-    """Mean absolute error of gradient descent, from its definition."""
-    w, b, loss = np.zeros(X.shape[1]), 0.0, 0.0
-    for t, (x, target) in enumerate(zip(X, y, strict=True), start=1):
-        p = w @ x + b
-        loss += abs(p - target)
-        step = rate / np.sqrt(t) * np.sign(p - target)
-        w, b = w - step * x, b - step
-    return loss / len(y)
-
-
-def test_tuned_in_hindsight(quality, folder):
-    data_set = read_all(quality, folder)["amounts"]
-    scale = np.abs(data_set.y).mean()
-    rates = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3]
-    assert rates == [quality.nth_rate(step) for step in quality.STANDARD_STEPS]
-    X = StandardScaler().fit_transform(data_set.X)
-    losses = [sgd(X, data_set.y, rate * scale) for rate in rates]
-    loss, rate = quality.standardised(data_set)
-    assert loss == pytest.approx(min(losses), rel=1e-9)
-    assert rate == rates[np.argmin(losses)]
-    losses = [sgd(data_set.X, data_set.y, rate * scale) for rate in rates]
-    loss, rate = quality.tuned({"algorithm": "sgd"}, data_set)
-    assert 0.001 < rate < 3
-    assert loss == pytest.approx(min(losses), rel=1e-9)
-
-
-@pytest.mark.parametrize("best", [1e-12, 3e-4, 0.001, 0.03, 3.0, 300.0])
-def test_best_rate(quality, best):
-    """Rates far above it may diverge."""
-
-    def loss_of(rate):
-        return np.inf if rate > 1e8 * best else 1 + abs(np.log(rate / best))
-
-    loss, rate = quality.best_rate(loss_of)
-    assert (loss, rate) == (pytest.approx(1), pytest.approx(best, rel=1e-12))
-    assert quality.best_rate(lambda rate: np.inf)[0] == np.inf
 
 
 def test_all_estimators_are_there(quality):

@@ -171,12 +171,6 @@ def test_delayed_chunks(weighted):
     assert_identical([*partitions(chunks)], parts)
 
 
-def test_transformers_need_no_targets():
-    X, _ = binary()
-    model = fit_dask(OnlineScaler(), as_dask(X))
-    assert_array_equal(model.transform(X), OnlineScaler().partial_fit(X).transform(X))
-
-
 def test_new_classes_and_passes():
     X, y = binary()
     estimator = ScInOLClassifier(new_classes="add")
@@ -332,14 +326,6 @@ def test_shards_make_their_partitions():
         sizes = each.chunks[0]
         expected = fitted(ScInOLClassifier(), X + 1.0, y, sizes=sizes, **options)
         assert_identical(vars(later.compute()), vars(expected))
-
-
-def test_weights_and_mixtures_are_merged():
-    X, y = binary()
-    ends = {"n_start_rows": 5, "n_final_rows": 5}
-    model = fit_shards(HedgeClassifier(), X, y, np.tile([0.0, 1.0], 20), **ends)
-    assert model.n_samples_seen_ == 20
-    model._check_state()
 
 
 # Frames.

@@ -143,12 +143,3 @@ def of_estimator(estimator):
     experts = [*map(comparisons.learned, estimator.estimators_)]
     weights = estimator.weights_, getattr(estimator, "pool_weights_", None)
     return [experts, weights, getattr(estimator._model, "squared_errors", None)]
-
-
-def assert_each_thousand_rows_have_the_coverage(is_inside, level=0.9):
-    """But for the first thousand."""
-    n = len(is_inside) // 1000
-    shares = is_inside[: n * 1000].reshape(n, 1000)[1:].mean(axis=1)
-    deviations = np.abs(shares - level)
-    assert deviations.mean() <= 0.01
-    assert deviations.max() <= 0.025
