@@ -84,16 +84,6 @@ def test_wrong_value_for_a_model(run, works, kind, ending):
         works(f"predict {mixed} --model anew.skops")
 
 
-def test_wrong_value_for_a_new_model(run, works):
-    write_mixed("mixed.csv", "number")
-    argv = f"learn mixed.csv {NEW}"
-    status, _, err = run(argv, "--column-type x=float64")
-    assert status == 1
-    other, skip = sorted(OPTION.findall(err.strip()), key=lambda each: "skip" in each)
-    works(argv, "--column-type x=float64", *split(skip))
-    works(argv, *split(other))
-
-
 # Columns that are missing, or new.
 
 
@@ -169,12 +159,3 @@ def test_dropped_and_chosen_columns_are_known(works, options):
         works(argv, "a.csv")
     works(COMMANDS["resume"], "a.csv --model m.skops")
     works(COMMANDS["predict"], "a.csv")
-
-
-@pytest.mark.usefixtures("learned")
-def test_labels_that_a_model_does_not_take(fails, works):
-    works(f"learn learned.csv {NEW} --classes a,b --model m.skops")
-    rows = rows_of("number")
-    rows[3]["y"] = "c"
-    write("other.csv", rows)
-    fails(COMMANDS["resume"], "other.csv", words="or learn anew with --classes")

@@ -18,7 +18,7 @@ from sklearn.base import clone
 from sklearn.linear_model import SGDClassifier
 from sklearn.metrics import log_loss, mean_absolute_error, r2_score
 from support.corrupt_files import ENCODINGS, WHOLE, mutilated
-from support.files import N_ROWS, WRITERS, pa, table, write_csv
+from support.files import N_ROWS, pa, table, write_csv
 
 import sklearn_scinol
 from sklearn_scinol import (
@@ -33,7 +33,6 @@ from sklearn_scinol.persistence import load, save
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import OnlineScaler, TableEncoder
 from sklearn_scinol.streams import read_table
-from sklearn_scinol.tables.kinds import KINDS
 
 pytest.importorskip("skops", reason="skops is not installed")
 
@@ -301,21 +300,6 @@ def test_declared_numbers_make_rows_bad_that_have_none(run, fails, works):
     assert (status, err.count("\n")) == (0, 1)
     assert err.startswith("Row 11 of data.csv has '?' in column 'x'")
     works(argv, "--null-value ?")
-
-
-@pytest.mark.cases(1)
-@pytest.mark.parametrize("kind", KINDS)
-def test_chunks_without_a_value(works, kind):
-    """A column may be missing throughout, at first or in a whole file."""
-    values = {"number": 1.5, "boolean": True, "date": "2024-01-31", "time": "09:30:00"}
-    c, x = [None] * 20 + [values.get(kind, "a b c")] * 20, range(40)
-    for ending, empty in (".csv", "c,x\n,1\n"), (".jsonl", '{"x": 1}\n'):
-        file, options = f"rows{ending}", "--chunk-rows 5 --model m.skops"
-        WRITERS[ending](file, pa.table({"c": c, "x": x, "y": [i % 2 for i in x]}))
-        works(f"learn {file} {TARGET} --kind c={kind} {options}")
-        assert works(f"predict {file} {options}").count("\n") == 41
-        Path(f"empty{ending}").write_text(empty)
-        works(f"predict empty{ending} --model m.skops")
 
 
 @pytest.mark.parametrize("options", ["", " --kind c=time"])

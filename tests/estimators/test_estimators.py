@@ -353,22 +353,6 @@ def test_labels_of_pandas_types(dtype, as_table):
 # Regret bounds; tests/learners/test_regret_bounds.py has what they promise.
 
 
-@pytest.mark.parametrize("classifier", [e for e in CLASSIFIERS if has_bound(e)])
-def test_comparators_of_classifiers(classifier):
-    X, coef = rows(), np.ones((3, 4))
-    two = classifier(center=False, **FEW_EPOCHS).fit(X, labels(X))
-    bound = two.regret_bound([1, 2, 3, 4], 5)
-    assert isinstance(bound, float)
-    assert two.regret_bound([[1, 2, 3, 4]], [5]) == bound
-    three = classifier(center=False, **FEW_EPOCHS).fit(X, labels(X, 3))
-    assert three.regret_bound(coef, 2.0) == three.regret_bound(coef, [2.0] * 3)
-    for wrong in ([1, 2, 3, 4], np.ones((1, 4)), np.ones((4, 3))):
-        with pytest.raises(ValueError, match=r"coef.shape == .*, expected \(3, 4\)"):
-            three.regret_bound(wrong)
-    with pytest.raises(ValueError, match=r"intercept.shape == .*, expected \(3,\)"):
-        three.regret_bound(coef, [1.0, 2.0])
-
-
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if has_bound(e)])
 def test_comparators(estimator):
     X, y = data(estimator)

@@ -274,15 +274,6 @@ def test_attributes_are_of_all_quantiles(estimator, names):
             model.regret_bound(coef[0])
 
 
-def test_functions_of_features_are_those_of_each_quantile():
-    X, y, _ = noisy(150)
-    estimator = ScInOLRegressor(**LOSS, additive=True)
-    model, singles = assert_learns_each_as_alone(estimator, X, y)
-    values = np.linspace(-1, 1, 5)
-    expected = np.hstack([each._term(0, values) for each in singles])
-    assert_alike(model._term(0, values), expected)
-
-
 def test_coefficients_of_mixtures_are_means_for_each_quantile():
     X, y, _ = noisy()
     experts = [("a", all_together(ScInOLRegressor(**LOSS))), ("b", AdaFTRLRegressor())]

@@ -3,13 +3,11 @@
 import numpy as np
 import pytest
 import sklearn
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_wine
 from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
 
@@ -42,22 +40,6 @@ def score(estimator, X):
 def routing():
     with sklearn.config_context(enable_metadata_routing=True):
         yield
-
-
-@all_estimators
-def test_weights_through_a_pipeline(estimator, routing):
-    """Online centring and scale invariance make the scaler superfluous."""
-    X, y = data(estimator)
-    model = estimator(**FEW_EPOCHS).set_fit_request(sample_weight=True)
-    scaler = StandardScaler().set_fit_request(sample_weight=False)
-    pipeline = Pipeline([("scale", scaler), ("learn", model)])
-    pipeline.fit(X, y, sample_weight=WEIGHT)
-    X_scaled = StandardScaler().fit_transform(X)
-    alone = estimator(**FEW_EPOCHS).fit(X_scaled, y, sample_weight=WEIGHT)
-    assert_array_equal(pipeline[-1].coef_, alone.coef_)
-    assert_array_equal(pipeline.predict(X), alone.predict(X_scaled))
-    raw = estimator(**FEW_EPOCHS).fit(X, y, sample_weight=WEIGHT)
-    assert_allclose(score(raw, X), score(alone, X_scaled), rtol=1e-6)
 
 
 def test_weights_and_classes_of_partial_fit(routing):

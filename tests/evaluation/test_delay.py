@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
-from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from support import late
@@ -316,24 +316,6 @@ def test_other_estimators_predict_chunk_by_chunk(scaled):
     np.testing.assert_array_equal(labels, y[20:])
     last = pipeline[-1] if scaled else pipeline
     assert last.t_ == 101
-
-
-@pytest.mark.parametrize("scaled", [False, True])
-def test_chunks_of_one_row_make_any_estimator_exact(scaled):
-    """A row is learned as a whole."""
-    X, _ = data()
-    X, y, expected = X / X.std(axis=0), targets(X), []
-    plain, model = SGDRegressor(random_state=0), SGDRegressor(random_state=0)
-    if scaled:  # the last step alone is one of this package
-        model = make_pipeline(StandardScaler(), ScInOLRegressor())
-        plain = make_online_pipeline(StandardScaler(), ScInOLRegressor())
-    for i in range(len(y)):
-        if i > 6:
-            expected += [*plain.predict(X[i : i + 1])]
-        if i >= 6:
-            plain.partial_fit(X[i - 6 : i - 5], y[i - 6 : i - 5])
-    predictions, _, _ = validate(model, chunks(X, y, size=1), 6)
-    assert_close(predictions, expected)
 
 
 @pytest.mark.parametrize(("delay", "error"), [(-1, ValueError), (2.5, TypeError)])

@@ -143,16 +143,6 @@ def test_other_estimators_predict_chunk_by_chunk(steps, n_samples, size):
     assert result.n_samples[-1] == len(y)
 
 
-def test_estimator_goes_on_from_where_it_is():
-    X, y = classification()
-    for fresh in (ScInOLClassifier(), clone(SGD)):
-        model = fresh.partial_fit(X[:60], y[:60], classes=[0, 1])
-        result = validate(model, chunks(X[60:], y[60:]), "accuracy")
-        assert result.estimator is model
-        assert result.n_samples[-1] == 60
-        assert model.t_ == 121
-
-
 def test_pipeline_that_ends_in_an_own_estimator():
     X, y = classification()
     pipeline = make_pipeline(FunctionTransformer(np.cbrt), ScInOLClassifier())
@@ -435,13 +425,6 @@ def test_scores_of_the_latest_rows(metric, size):
     np.testing.assert_allclose(alone.curves[metric], result.curves[metric])
 
 
-def test_window_that_is_longer_than_the_stream():
-    X, y = regression()
-    result = validate(ScInOLRegressor(), chunks(X, y), "r2", window=10**6)
-    np.testing.assert_array_equal(result.window_n_samples, [len(y)])
-    assert result.window_curves["r2"][0] == pytest.approx(result.scores["r2"])
-
-
 @pytest.mark.parametrize(("window", "error"), [(0, ValueError), (2.5, TypeError)])
 def test_bad_windows(window, error):
     X, y = regression()
@@ -618,13 +601,6 @@ def test_class_that_the_first_chunk_does_not_have(n_classes):
     with pytest.raises(ValueError, match=r"greater than one|unseen labels: \[2\]") as e:
         validate(ScInOLClassifier(), chunks(X, y, size=20), "accuracy")
     assert "pass classes= with all of them" in e.value.__notes__[-1]
-
-
-def test_error_that_has_nothing_to_do_with_classes():
-    X, y = classification()
-    with pytest.raises(ValueError, match="contains NaN") as e:
-        validate(ScInOLClassifier(), [(X, y), (X * np.nan, y)], "accuracy")
-    assert len(e.value.__notes__) == 1
 
 
 def test_metrics_that_do_not_go_together():
@@ -808,8 +784,3 @@ def test_other_packages():
     P = np.concatenate(answers)
     for name, score in result.scores.items():
         assert_allclose(score, EXPECTED[name](Y[30:], P > 0.5, P), rtol=1e-12)
-
-
-def test_metrics_that_do_not_take_labels():
-    with pytest.raises(ValueError, match="multilabel-indicator is not supported"):
-        validate(ScInOLClassifier(), labelled(*labels_and_rows(2)), "balanced_accuracy")

@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import sklearn
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA, IncrementalPCA
@@ -141,21 +141,6 @@ def test_labels_are_used_after_their_row_is_predicted(engine):
         again = copy.deepcopy(model).partial_fit_predict(X[20:], other, **ask)
         assert_array_equal(again[: row + 1], said[: row + 1])
         assert not np.any(again[row + 1 :] == said[row + 1 :])
-
-
-def test_transformers_alone():
-    X, _ = data()
-    model = make_online_pipeline(StandardScaler(), IncrementalPCA(2))
-    scaler, components = StandardScaler(), IncrementalPCA(2)
-    for rows in slices(N_ROWS, 60):
-        model.partial_fit(X[rows])
-        components.partial_fit(scaler.partial_fit(X[rows]).transform(X[rows]))
-    expected = components.transform(scaler.transform(X))
-    assert_array_equal(model.transform(X), expected)
-    assert_allclose(
-        model.inverse_transform(expected),
-        scaler.inverse_transform(components.inverse_transform(expected)),
-    )
 
 
 @pytest.mark.parametrize("last", ["passthrough", None])
@@ -482,22 +467,6 @@ def test_tags(of_class):
             for make in (make_online_pipeline, make_pipeline)
         )
         assert ours == theirs
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_frames(library):
-    frames = pytest.importorskip(library, reason=f"{library} is not installed")
-    X, y = data()
-    frame = frames.DataFrame({name: X[:, j] for j, name in enumerate("abcd")})
-    plain = make_online_pipeline(StandardScaler(), MinMaxScaler(), ScInOLClassifier())
-    model = clone(plain).set_output(transform=library)
-    for rows in slices(N_ROWS, 60):
-        model.partial_fit_predict(frame[rows], y[rows], classes=[0, 1])
-        plain.partial_fit(X[rows], y[rows], classes=[0, 1])
-    for each in model, model[-1]:
-        assert_array_equal(each.feature_names_in_, [*"abcd"])
-    assert isinstance(model[:-1].transform(frame), frames.DataFrame)
-    assert_allclose(model[-1].coef_, plain[-1].coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])

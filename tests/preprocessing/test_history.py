@@ -21,7 +21,6 @@ from sklearn_scinol import (
     config_context,
 )
 from sklearn_scinol._rollback import roll_back
-from sklearn_scinol._state import checkpoint
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -399,19 +398,6 @@ def test_scalar_weight(step):
     assert_array_equal(model.predict_proba(X), other.predict_proba(X))
     with pytest.raises(ValueError, match="shape"):
         model.partial_fit(X, y, sample_weight=[2.0])
-
-
-def test_late_labels_in_between_are_undone(engine):
-    frame, y = events(120)
-    history = OnlineHistory(time="when", n_hashed=4).fit(frame[:60], y[:60])
-    before, undo = pickle.dumps(history), checkpoint(history)
-    order = np.random.default_rng(0).permutation(np.arange(120) < 60)
-    rows = frame[60:], frame[:60], Targets(y[:60], LABELS, None, True), order
-    history._follow(*rows)
-    assert pickle.dumps(history) != before
-    undo()
-    assert pickle.dumps(history) == before
-    history._follow(*rows)
 
 
 @pytest.mark.parametrize("step", [OnlineHistory(time="when"), OnlineTargetEncoder()])

@@ -552,6 +552,8 @@ def test_brackets_and_nulls_in_strings_are_text(tmp_path):
     words = ["} null", '"} null', '{"' * 200, "\\" * 3 + "[" * 200, "]}" * 99]
     file = lines(tmp_path / "rows.jsonl", *(json.dumps({"s": s}) for s in words))
     assert whole(read_table(file))["s"].to_pylist() == words
+    for n in 99, 100:  # within the object
+        assert json_lines._is_deep(b'{"x": ' + b"[" * n) == (n == 100)
 
 
 def test_bad_rows_of_libsvm(tmp_path):

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sklearn.base import clone
 from support.comparisons import assert_identical
 from support.naive_dense_view import dense_view
-from support.tables import KINDS, late_table, table
+from support.tables import KINDS, table
 
 from sklearn_scinol import (
     HedgeClassifier,
@@ -58,16 +58,6 @@ def test_means_of_numbers_are_those_of_a_plain_loop(n_outputs, engine):
 
 def chunks(size, n=N):
     return [slice(start, start + size) for start in range(0, n, size)]
-
-
-def test_without_targets_there_are_no_means():
-    names = encoder().fit(table(N)).get_feature_names_out()
-    assert not any("mean" in name for name in names)
-    alone = TableEncoder(sparse_output=False)
-    rows = late_table(N)
-    whole = clone(alone).partial_fit_transform(rows)
-    parts = [alone.partial_fit_transform(rows[s]) for s in chunks(7)]
-    assert_identical(np.concatenate(parts), whole)
 
 
 def test_interactions_have_means():
