@@ -48,6 +48,7 @@ from sklearn_scinol.streams import (
     ReadError,
     ahead,
     columnar,
+    json_lines,
     pipes,
     read_table,
     reading,
