@@ -238,6 +238,19 @@ def test_sparse_and_dense_rows():
     assert_identical(model.coef_, plain.coef_)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library):
+    frames = pytest.importorskip(library, reason=f"{library} is not installed")
+    (X, y), model = data(50), ScInOLClassifier()
+    frame = frames.DataFrame({f"x{i}": X[:, i] for i in range(4)} | {"label": y})
+    parts = [frame[start : start + 25] for start in (0, 25)]
+    given = 10, "predict_proba"
+    by_arrays = validate(clone(model), chunks(X, y), *given, classes=[0, 1])
+    found = validate(model, parts, *given, classes=[0, 1], target="label")
+    assert_close(found[0], by_arrays[0])
+    assert [*model.feature_names_in_] == [f"x{i}" for i in range(4)]
+
+
 def test_columns_of_targets():
     X, _ = data()
     Y = np.column_stack([targets(X), targets(X, 1)])

@@ -684,6 +684,9 @@ def test_display_has_the_range_of_later_scores(pyplot):
     np.testing.assert_allclose(ax.get_ylim(), (0.3 - 0.025, 0.8 + 0.025))
     ax.autoscale()
     assert ax.get_ylim()[1] > 9.0
+    _, ax = pyplot.subplots()
+    ax.set_ylim(0.0, 1.0)  # which stay
+    assert curve([9.0] * 10 + [*later]).plot(ax).ax_.get_ylim() == (0.0, 1.0)
 
 
 def alarms_at(*rows):

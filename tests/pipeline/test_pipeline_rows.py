@@ -211,6 +211,18 @@ PIPELINES = {
     "nested": ([make_online_pipeline(StandardScaler(), OnlineScaler())], numbers),
     "target means": ([OnlineTargetEncoder()], lambda n: cells(n)),
     "history": ([OnlineHistory([0, (0, 1)], 2, n_hashed=9)], numbers),
+    "events": (
+        [
+            OnlineHistory(
+                ["city", ("flag", "weekday", "month", "day", "hour")],
+                "when",
+                values=["age"],
+                n_hashed=4,
+            ),
+            TableEncoder(n_hashed=64),
+        ],
+        table,
+    ),
     "cells": ([clone(ENCODER).set_params(interactions=None)], lambda n: cells(n)),
 }
 
@@ -219,7 +231,7 @@ def cells(n):
     return np.array([[*row.values()] for row in table(n)], dtype=object)
 
 
-@pytest.mark.cases(3)
+@pytest.mark.cases(len(PIPELINES))
 @pytest.mark.parametrize("kind", PIPELINES)
 @pytest.mark.parametrize(
     ("nests", "engine"), paired([False, True], ENGINES), indirect=["engine"]
@@ -232,8 +244,8 @@ def test_other_steps(kind, nests, engine):
             "passthrough", StandardScaler(with_mean=False), last
         )
     model = make_online_pipeline(*deepcopy(steps), last)
-    y = labels(40)
-    by_rows = assert_learns_alike(model, rows(40), y, classes=[0, 1])
+    y, c = labels(40), np.random.default_rng(1).choice([0.0, 1.0, 3.0], 40)
+    by_rows = assert_learns_alike(model, rows(40), y, c, classes=[0, 1])
     one, before = by_rows.row_by_row(), deepcopy(by_rows)
     for row in rows(45)[40:]:
         asked = [row] if isinstance(rows(1), list) else row[np.newaxis]

@@ -14,6 +14,7 @@ from sklearn_scinol import (
     HedgeClassifier,
     HedgeRegressor,
     ScInOLClassifier,
+    ScInOLRegressor,
 )
 from sklearn_scinol.merging import merge
 from sklearn_scinol.pipeline import make_online_pipeline
@@ -125,6 +126,20 @@ def test_later_targets_are_as_the_first(first, bad, message, engine):
         encoder.partial_fit([["u"]], bad)
     assert_identical(encoder.transform([["u"], ["v"]]), before)
     assert encoder.n_samples_seen_ == 2
+
+
+def test_rows_of_dicts_that_are_refused_change_nothing(engine):
+    X = pd.DataFrame(categories(), columns=["city", "shop"]).to_dict("records")
+    y = np.random.default_rng(2).normal(size=N)
+    model = make_online_pipeline(OnlineTargetEncoder(), ScInOLRegressor())
+    model.partial_fit(X[:50], y[:50])
+    before, rows = model[0].transform(X), model.row_by_row()
+    for bad in np.nan, "x":
+        with pytest.raises(ValueError, match=r"NaN|could not convert"):
+            rows.learn_one(X[50], bad)
+        assert_identical(model[0].transform(X), before)
+    rows.learn_one(X[50], y[50])
+    assert (model[0].transform(X) != before).any()
 
 
 @pytest.mark.parametrize(
