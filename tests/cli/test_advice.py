@@ -149,13 +149,3 @@ def test_later_files_that_differ(fails, works, ending):
     out = works(f"predict b{ending} --model m.skops")
     assert len(out.splitlines()) == 13
     works(argv, "--columns id")
-
-
-@pytest.mark.parametrize("options", ["--kind id=drop", "--columns x", "--key x"])
-def test_dropped_and_chosen_columns_are_known(works, options):
-    write("a.csv", rows_of("number"))
-    works(f"learn a.csv {NEW} --model m.skops {options}")
-    for argv in COMMANDS.values():
-        works(argv, "a.csv")
-    works(COMMANDS["resume"], "a.csv --model m.skops")
-    works(COMMANDS["predict"], "a.csv")

@@ -6,7 +6,6 @@ import sklearn
 from numpy.testing import assert_array_equal
 from sklearn.base import is_classifier
 from sklearn.datasets import load_diabetes, load_wine
-from sklearn.model_selection import GridSearchCV
 from sklearn.multioutput import MultiOutputClassifier
 
 from sklearn_scinol import ScInOLClassifier, ScInOLRegressor
@@ -52,18 +51,6 @@ def test_weights_and_classes_of_partial_fit(routing):
         alone = ScInOLClassifier()
         alone.partial_fit(X, Y[:, k], classes=[0, 1], sample_weight=WEIGHT)
         assert_array_equal(model.estimators_[k].coef_, alone.coef_)
-
-
-@all_estimators
-def test_requests(estimator, routing):
-    made = estimator()
-    requests, weight = made.get_metadata_routing(), {"sample_weight": None}
-    assert requests.fit.requests == requests.score.requests == weight
-    classes = {"classes": None} if is_classifier(made) else {}
-    assert requests.partial_fit.requests == weight | classes
-    X, y = data(estimator)
-    with pytest.raises(ValueError, match="sample_weight"):
-        GridSearchCV(made, {}, cv=3).fit(X, y, sample_weight=WEIGHT)
 
 
 # Callbacks of scikit-learn 1.9.

@@ -28,19 +28,6 @@ def test_encoding(example, tmp_path):
     assert (stream.n_rows, stream.n_features) == (5, 4)
 
 
-def test_blocks(example):
-    X = np.arange(500.0)[:, np.newaxis]
-    (data_set, *_) = example.bundled_data_sets()
-    data_set.read = example.Rows(X, X[:, 0])
-    blocks = list(data_set.blocks(units=2.0))
-    np.testing.assert_array_equal(np.concatenate([block for block, _ in blocks]), 2 * X)
-    np.testing.assert_array_equal(np.concatenate([y for _, y in blocks]), X[:, 0])
-    n_before = 0
-    for _, y in blocks:
-        assert len(y) <= max(1, n_before / 20)
-        n_before += len(y)
-
-
 LONG = "a,y\n" + "1,0.5\n" * 200_000 + "?,0.7\n"  # beyond the first megabyte
 
 

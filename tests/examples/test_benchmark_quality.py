@@ -1,7 +1,6 @@
 """The tables of one-pass losses, against plain loops over the rows."""
 
 import csv
-import re
 from pathlib import Path
 
 import numpy as np
@@ -182,43 +181,6 @@ def test_unusable_files(call, tmp_path, name, content, words):
 
 
 # The guard of the times beside SGD's.
-
-
-@pytest.fixture
-def throughput(script):
-    """The script, with two learners and a few rows."""
-    module, names = script("throughput"), ("one", "two")
-    rows = [("few rows", ("numpy",), lambda rng, k: module.dense(rng, 20, 3))]
-    learner = ScInOLClassifier(center=False)
-    learners = [(name, learner, module.sgd("log_loss")) for name in names]
-    return script("throughput", CASES=rows, LEARNERS=learners)
-
-
-@pytest.mark.parametrize(
-    ("ratios", "worse"),
-    [
-        # Times of the first learner, then of the second; the stored ones are 2 and 4.
-        ([(2.29, 9), (1, 1)], None),
-        ([(9, 4.59), (1, 9)], None),
-        ([(2.31, 4.61), (2.31, 4.59), (1, 1)], None),
-        ([(2.31, 4.61), (2.5, 4.7), (1, 1)], "one .*2.50 .* 4.70 .* 2.00 and 4.00"),
-        ([(2, 4), (9, 9), (8, 7)], "two .*8.00 .* 7.00 .* 2.00 and 4.00"),
-    ],
-)
-def test_guard_of_times(throughput, capsys, tmp_path, monkeypatch, ratios, worse):
-    """Slower learners are timed again, and listed if they are slower once more."""
-    table, left = tmp_path / "table.csv", iter(ratios)
-    places = [f"{rows},{k}" for rows in ("few rows", "others") for k in ("one", "two")]
-    lines = [f"{place},numpy,2,4" for place in places]
-    table.write_text("\n".join(["rows,learner,engine,/ SGD,/ fastest", *lines]))
-    monkeypatch.setattr(
-        throughput, "measure", lambda *_: throughput.Measured(1, 1, 1, *next(left))
-    )
-    call = caller(throughput, capsys, "--engine", "numpy", "--repeats", 1)
-    status, out, err = call("--baseline", table)
-    assert (status, err, list(left)) == (int(worse is not None), "", [])
-    _, _, said = out.partition(f"Compared 2 learners with {table}.\n")
-    assert re.fullmatch(worse or "None is worse .*", said.splitlines()[-1])
 
 
 def test_stored_table_of_times(script):
