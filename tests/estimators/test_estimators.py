@@ -237,32 +237,6 @@ def test_shuffling(estimator, container, engine):
     assert_same_model(streamed, fit(0))
 
 
-@pytest.mark.cases(3)
-@all_estimators
-def test_warm_start(estimator, engine):
-    X, y = data(estimator)
-    parameters = FEW_EPOCHS | {"shuffle": False}
-    at_once = estimator(**parameters).set_params(max_iter=4).fit(X, y)
-    warm = estimator(**parameters, warm_start=True).fit(X, y).fit(X, y)
-    assert_same_model(warm, at_once)
-    assert warm.loss_curve_ == at_once.loss_curve_[2:]
-    assert warm.n_iter_ == 2
-
-
-@all_estimators
-def test_fit_forgets_and_partial_fit_goes_on(estimator, engine):
-    X, y = data(estimator)
-    parameters = FEW_EPOCHS | {"shuffle": False}
-    refitted = partial_fit(estimator(**parameters), X[:, :2], y).fit(X, y)
-    expected = estimator(**parameters).fit(X, y)
-    assert_same_model(refitted, expected)
-    assert refitted.n_features_in_ == 4
-    partial_fit(refitted, X, y)
-    assert_same_model(refitted, expected.set_params(max_iter=3).fit(X, y))
-    assert refitted.loss_curve_ == expected.loss_curve_
-    assert refitted.n_iter_ == 1
-
-
 @all_estimators
 def test_scalar_and_integer_weights(estimator, engine):
     X, y = data(estimator)
@@ -295,6 +269,8 @@ def test_partial_fit_predict_answers_like_the_method(
     # The first row is predicted by a model that has learned nothing.
     nothing = {"predict_proba": pytest.approx(1 / n_classes), "decision_function": 0.0}
     assert all(each == nothing.get(method, "no") for each in np.ravel(answers[0]))
+    # Classes may be passed again, in any order.
+    estimator.partial_fit(X, y, classes=np.unique(y)[::-1])
 
 
 @classifiers
