@@ -142,8 +142,8 @@ def assert_same_entries(Z, X):
         assert_array_equal(getattr(Z, name), getattr(X, name))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("size", [1, 7, 1000])
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("size", [7, 1, 1000])
 def test_entries_of_each_row(engine, size):
     rows = table()
     encoder = TableEncoder(kinds={"message": "text"}, **SETTINGS)
