@@ -55,22 +55,6 @@ def test_codes(n_samples, n_quantiles):
     assert all(np.all(holds) for _, holds in binner._state.invariants())
 
 
-def test_rows_before_have_no_codes():
-    X = rows()
-    binner = OnlineBinner(n_samples=50).partial_fit(X[:49])
-    assert binner.transform(X).nnz == 0
-    assert [edges.size for edges in binner.edges_] == [0] * 6
-    before = binner.transform(X).shape
-    binner.partial_fit(X[49:50])
-    codes = binner.transform(X)
-    assert codes.nnz > 0
-    assert codes.shape == before
-    # Nothing changes any more.
-    binner.partial_fit(1e6 * X[50:])
-    assert_array_equal(binner.transform(X).toarray(), codes.toarray())
-    assert binner.fit(1e6 * X).edges_[0].max() > 1e5
-
-
 INCREASING = {
     "logarithm": np.log,
     "cube": lambda X: X**3,
