@@ -687,6 +687,8 @@ def test_display_has_the_range_of_later_scores(pyplot):
     _, ax = pyplot.subplots()
     ax.set_ylim(0.0, 1.0)  # which stay
     assert curve([9.0] * 10 + [*later]).plot(ax).ax_.get_ylim() == (0.0, 1.0)
+    low, high = curve([0.5] * 50).plot().ax_.get_ylim()
+    assert low < 0.5 < high
 
 
 def alarms_at(*rows):
@@ -705,6 +707,28 @@ def test_alarms_close_together_are_a_band(pyplot):
     display.plot(alarms=False)
     assert display.alarm_lines_ == display.alarm_bands_ == []
     assert display.ax_.get_legend() is None
+
+
+def test_display_of_coverage_by_groups(pyplot):
+    X, y = regression()
+    X[:, 0] = X[:, 0] > 0
+    model = OnlineConformalRegressor(ScInOLRegressor(), groups=0)
+    display = ProgressiveValidationDisplay.from_estimator(
+        make_online_pipeline(model), chunks(X, y), metrics="coverage", progress=False
+    )
+    of_groups = display.group_scores
+    assert of_groups == pytest.approx(clone(model).partial_fit(X, y).group_coverage_)
+    _, *dots = display.ax_.lines
+    places = [(dot.get_xdata()[0], dot.get_ydata()[0]) for dot in dots]
+    assert places == [(len(y), share) for share in of_groups.values()]
+    assert legend_of(display)[1:] == [f"Group: {label}" for label in of_groups]
+    low, high = display.ax_.get_ylim()
+    assert all(low < share < high for share in of_groups.values())
+    model = clone(model).set_params(groups=None)
+    display = ProgressiveValidationDisplay.from_estimator(
+        model, chunks(X, y), metrics="coverage", progress=False
+    )
+    assert display.group_scores is None
 
 
 # Progressive validation of classifiers of several labels a row.

@@ -403,10 +403,11 @@ def test_scalar_weight(step):
 @pytest.mark.parametrize("step", [OnlineHistory(time="when"), OnlineTargetEncoder()])
 def test_checkpoints_within_checkpoints(step, engine):
     frame, y = events(200)
-    step = clone(step).fit(frame[:3], y[:3])
+    step, records = clone(step).fit(frame[:3], y[:3]), dicts(frame)
 
     def learn(rows):
         step.partial_fit(frame[rows], y[rows])
+        step._transform_row(records[rows.start])
 
     assert_checkpoints_nest(step, learn, len(y))
 
