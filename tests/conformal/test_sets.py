@@ -229,7 +229,7 @@ def test_dense_view_of_tables():
     rows = [{"city": "ab"[k % 2], "x": x} for k, x in enumerate(random.normal(size=30))]
     y = np.array([row["x"] > 0.0 for row in rows])
     found = [
-        make_online_pipeline(TableEncoder(), last).partial_fit_predict(
+        make_online_pipeline(TableEncoder(n_hashed=64), last).partial_fit_predict(
             rows, y, classes=[False, True], method="predict_proba"
         )
         for last in (OnlineConformalClassifier(), HedgeClassifier())

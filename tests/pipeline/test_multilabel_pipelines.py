@@ -14,7 +14,7 @@ PIPELINES = {
     "scaler": make_online_pipeline(OnlineScaler(), ScInOLClassifier()),
     "table": make_online_pipeline(TableEncoder(), ScInOLClassifier()),
     "dense view": make_online_pipeline(
-        TableEncoder(), HedgeClassifier(exclude=["random_features"])
+        TableEncoder(n_hashed=64), HedgeClassifier(exclude=["random_features"])
     ),
     "target means": make_online_pipeline(
         OnlineTargetEncoder(), ScInOLClassifier(max_iter=2, tol=None, random_state=0)

@@ -169,7 +169,8 @@ def test_merged_means_are_of_all_labels(encoder):
 
 def test_late_classes_of_some_merged_models():
     X, y = pd.DataFrame(categories(), columns=["city", "shop"]), np.arange(N) % 2
-    start = make_online_pipeline(TableEncoder(), HedgeClassifier(new_classes="add"))
+    few = HedgeClassifier(new_classes="add", exclude=["neighbors", "forest", "pools"])
+    start = make_online_pipeline(TableEncoder(n_hashed=256), few)
     start.partial_fit(X[:30], y[:30])
     models = [deepcopy(start) for _ in range(2)]
     for model, n_classes in zip(models, [2, 3], strict=True):

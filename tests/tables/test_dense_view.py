@@ -119,7 +119,9 @@ def test_fit_sees_earlier_rows_only(last):
 
 def test_mixtures_ask_for_the_view_that_they_learned():
     rows, y = table(N), labels(2)
-    model = make_online_pipeline(TableEncoder(kinds=KINDS), HedgeClassifier())
+    model = make_online_pipeline(
+        TableEncoder(kinds=KINDS, n_hashed=256), HedgeClassifier()
+    )
     model.partial_fit(rows, y, classes=[0, 1])
     Z = model[0].transform(rows)
     X = Z.tocsr(copy=True)

@@ -281,7 +281,7 @@ def missing_labels(good):
         (ScInOLClassifier(new_classes="add"), [0, 1, 0]),
         (OnlineConformalClassifier(ScInOLClassifier()), ["u", "v", "u"]),
         (make_online_pipeline(TableEncoder(), ScInOLClassifier()), ["u", "v", "u"]),
-        (make_online_pipeline(TableEncoder(), HedgeClassifier()), [0, 1, 0]),
+        (make_online_pipeline(TableEncoder(n_hashed=64), HedgeClassifier()), [0, 1, 0]),
         (TableEncoder(), ["u", "v", "u"]),
         (OnlineTargetEncoder(), [0, 1, 0]),
     ],
