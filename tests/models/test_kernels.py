@@ -591,22 +591,24 @@ def test_attributes(case, engine):
 # Extremes.
 
 
-EXTREMES = [
-    *((size, LINEAR) for size in (1e95, 1e-100)),
-    *(
-        (size, {"kernel": "poly", "gamma": 1e-110, "coef0": 1.0})
-        for size in (1e95, 1.0)
-    ),
-    (1.0, {"kernel": lambda a, b: 1.0}),
-    (1.0, {"kernel": lambda a, b: 0.0}),
-    (1.0, {"kernel": "sigmoid", "gamma": 2.0, "coef0": -1.0}),  # is not positive
-]
+TINY_PRODUCTS = {"kernel": "poly", "gamma": 1e-110, "coef0": 1.0}
+
+#: Factors of the rows, and kernels.
+EXTREMES = {
+    "large rows": (1e95, LINEAR),
+    "small rows": (1e-100, LINEAR),
+    "large rows, tiny products": (1e95, TINY_PRODUCTS),
+    "tiny products": (1.0, TINY_PRODUCTS),
+    "ones": (1.0, {"kernel": lambda a, b: 1.0}),
+    "zeros": (1.0, {"kernel": lambda a, b: 0.0}),
+    "not positive": (1.0, {"kernel": "sigmoid", "gamma": 2.0, "coef0": -1.0}),
+}
 
 
 @pytest.mark.cases(30)
-@thinned(EACH_KIND, extreme=EXTREMES, fit_intercept=[False, True])
+@thinned(EACH_KIND, extreme=list(EXTREMES), fit_intercept=[False, True])
 def test_extreme_rows_and_kernels(case, extreme, fit_intercept, engine):
-    (X, y), (size, parameters) = stream(case), extreme
+    (X, y), (size, parameters) = stream(case), EXTREMES[extreme]
     y = y if case.classifies else size * y
     for max_support in None, 1, 4, 12:
         parameters = {**parameters, "max_support": max_support}
