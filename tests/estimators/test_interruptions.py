@@ -38,6 +38,7 @@ from sklearn_scinol import (
     OnlineConformalRegressor,
     OnlineKNeighborsRegressor,
     ScInOLRegressor,
+    _parallel,
     _rollback,
     _steps,
     config_context,
@@ -47,7 +48,6 @@ from sklearn_scinol._locks import Locks
 from sklearn_scinol.baselines import BaselineRegressor
 from sklearn_scinol.evaluation import LossMonitor
 from sklearn_scinol.mixtures import mixture_model as mixture_model
-from sklearn_scinol.mixtures import parallel
 from sklearn_scinol.models import linear, transformed
 from sklearn_scinol.pipeline import make_online_pipeline
 from sklearn_scinol.preprocessing import (
@@ -463,7 +463,7 @@ def assert_unchanged_while_one_waits(experts, error, monkeypatch, n_interruption
             raise KeyboardInterrupt
         Waiting.goes_on.set()
 
-    monkeypatch.setattr(parallel, "sleep", look_again)
+    monkeypatch.setattr(_parallel, "sleep", look_again)
     monkeypatch.setattr(Raising, "error", RuntimeError("no more"))
     try:
         with pytest.raises(error):
