@@ -734,6 +734,7 @@ def test_messages_of_the_package_are_printed(run, monkeypatch):
         ("gzip", "", "data.csv is compressed: decompress it, or give"),
         ("x,y\n1,a\n", "--resume missing.skops", "missing.skops: No such file"),
         ("x,y\n1,a\n", "--model no/m.skops", "There is no folder"),
+        ("x,y\n1,a\n", "--model .", "is not a regular file"),
         ("x,y\n1\n", "--on-bad-row skip", "no good rows: Row 1 .* 1 values, not 2"),
         (f"x,y\n{2**64 - 1},1\n", "", "Row 1 of .*: pass --column-type x=string, or"),
         ("x,y\n1,a\n", "--delay 2d --time then", "no column 'then'"),

@@ -820,6 +820,7 @@ REFUSED = [
     (CSV, {"column_types": {"x": "q"}}, "'q' is not a type"),
     (CSV, {"columns": ["y"], "target": "y"}, "columns= has the target, 'y'"),
     (CSV, {"target": "y", "sample_weight": "y"}, "both"),
+    (CSV, {"columns": ["y", "y"]}, "twice"),
     (CSV, {"columns": []}, "has no column of features"),
     (CSV, {"columns": "x"}, "list of names"),
     (CSV, {"chunk_rows": 0}, "chunk_rows == 0"),
