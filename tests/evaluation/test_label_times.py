@@ -144,9 +144,11 @@ def test_time_in_frames():
     table_of = arrow.Table.from_pandas(with_known)
     frame.index = frame.index * 0.5  # which slices would look up
     polars = pytest.importorskip("polars").from_pandas(frame)
-    in_arrow = ((table_of.slice(i, 30), y[i : i + 30]) for i in range(0, N, 30))
+    starts = range(0, N, 30)
+    in_pandas = ((frame.iloc[i : i + 30], y[i : i + 30]) for i in starts)
+    in_arrow = ((table_of.slice(i, 30), y[i : i + 30]) for i in starts)
     for stream, given in (
-        (chunks(frame, y, 30), {"delay": "36h"}),
+        (in_pandas, {"delay": "36h"}),
         (chunks(polars, y, 30), {"delay": "36h"}),
         (chunks(with_known, y, 30), {"label_time": "known"}),
         (in_arrow, {"label_time": "known"}),
