@@ -286,7 +286,7 @@ def _unpack(chunk, target):
         if not hasattr(chunk, "columns"):
             raise ValueError(
                 "With target=, the stream must consist of frames; got "
-                f"{type(chunk).__name__}."
+                f"{type(chunk).__name__}. Pass a single frame as [frame]."
             )
         is_arrow = library_of(chunk) == "pyarrow"
         columns = list(chunk.column_names if is_arrow else chunk.columns)
