@@ -272,8 +272,8 @@ class TermsDisplay:
         return cls(terms=terms, label=label, not_shown=not_shown, unit=unit).plot(axes)
 
 
-# What there is to plot: the model, its number of outputs, the terms of one of these,
-# and names of what is in no term.
+# Functions that find what to plot: each returns the model, its number of outputs, the
+# terms of one output, and the names of the parts that are in no term.
 
 
 def _additive_terms(estimator, features, output):

@@ -480,12 +480,13 @@ class EstimatorRows(RowByRow):
     def _write_row(self, session, x, weight, y=NO_TARGET):
         """Write a row where it is learned; return False if it needs full validation."""
         row = session.rows
-        if isinstance(weight, np.floating):
-            weight = float(weight)
         if weight is None:
             weight = 1.0
-        elif not (isinstance(weight, Real) and is_in_range(weight)):
-            return False
+        else:
+            if isinstance(weight, np.floating):  # single precision has other limits
+                weight = float(weight)
+            if not (isinstance(weight, Real) and is_in_range(weight)):
+                return False
         if y is not NO_TARGET:
             target = self._target(y)
             if target is None:

@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from .._curves import point_after
 from .._invariants import floats, is_count, same_structure
-from .._parallel import workers
+from .._parallel import run_in_turn, workers
 from .._shards import merge
 from ..blocks import Block
 from ..config import current_engine
@@ -159,11 +159,11 @@ class MixtureModel(Model):
             if expert.model is not None:
                 expert.model.look_ahead(expert.view_of(chunk))
 
-    def look_back(self, chunk, order=None, run=None):
-        with workers(self.n_jobs) as run:
+    def look_back(self, chunk, order=None, run=run_in_turn):
+        with workers(self.n_jobs) as run_some:  # in place of what another mixture gives
             for expert in self.experts:
                 if expert.model is not None:
-                    expert.model.look_back(expert.view_of(chunk), order, run)
+                    expert.model.look_back(expert.view_of(chunk), order, run_some)
 
     def _begin(self, chunk):
         """Create the models of all experts; return labels as experts take them."""

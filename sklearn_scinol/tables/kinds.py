@@ -25,7 +25,10 @@ MIN_ROWS = 200
 
 # Dates of ISO 8601 that cannot be confused with other numbers.
 DATE = re.compile(r"\d{4}(-\d\d)?|(\d{4}-\d\d-\d\d|\d{8})([Tt ].+)?", re.ASCII)
-DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)  # as they begin that tell a kind
+
+# Beginning of strings that are dates without being declared.
+DAY = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
+
 TIME = re.compile(r"\d?\d:\d\d(:\d\d(\.\d+)?)?", re.ASCII)
 
 BOOLEANS = {"0": False, "1": True, "false": False, "true": True}
