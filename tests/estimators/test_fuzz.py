@@ -22,7 +22,7 @@ from sklearn_scinol import (
 
 all_estimators = pytest.mark.parametrize("estimator", PUBLIC_ESTIMATORS)
 
-#: Of each estimator; `make fuzz` has more, and compiled loops.
+#: Number of streams for each estimator. `make fuzz` has more, and compiled loops.
 N_CASES = int(os.environ.get("FUZZ_CASES", 40))
 BATCH = 20
 

@@ -1,4 +1,4 @@
-"""What benchmark scripts compute by themselves is right, on small data."""
+"""Tests of what benchmark scripts compute by themselves, on small data."""
 
 import re
 from functools import partial

@@ -81,7 +81,7 @@ def test_learner_of_vectors(n_outputs, engine):
     assert_allclose(model.predict(X), at_rest, rtol=1e-12)
 
 
-# What is special to competitors.
+# Tests of learners with a rate or a bet, which the papers compare with.
 
 
 def rows(n=60):

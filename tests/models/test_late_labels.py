@@ -371,7 +371,7 @@ def stream(name):
 
 
 class Reference:
-    """What waits, in a dict, and chunks of one row for all else."""
+    """Reference: a dict of the rows that wait, and an estimator that learns one."""
 
     def __init__(self, model):
         self.model, self.waiting, self.n_dropped = model, {}, 0
@@ -381,7 +381,7 @@ class Reference:
         return hasattr(self.model, "n_features_in_")
 
     def observe_early(self):
-        """Let rows come that waited before there was a model."""
+        """Observe the rows that came before the estimator was fitted."""
         for key, row in self.waiting.items():
             if self.is_fitted and not isinstance(row, Waiting):
                 _, self.waiting[key] = self.model._come(chunk(row), ["predict"])

@@ -186,7 +186,7 @@ def test_numbers_are_those_that_scripts_print(page):
     assert not stale(page)
 
 
-# What is said in words.
+# Sentences that say numbers and places in words, made from the stored output.
 
 COUNTS = "none", "one", "two", "three", "four", "five", "six"
 PLACES = "first", "second", "third", "fourth"

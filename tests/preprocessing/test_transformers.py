@@ -133,7 +133,7 @@ def test_bad_parameters(kind, name, value):
 
 
 def test_frames_of_encoded_tables():
-    """Of the dense view alone."""
+    """Frames hold the dense view of a table, and no sparse rows."""
     pandas = pytest.importorskip("pandas", reason="pandas is not installed")
     rows = [{"city": "Oslo", "rooms": 2}, {"city": "Rome", "rooms": None}] * 5
     table, y = pandas.DataFrame(rows, index=np.arange(10) + 7), [0, 1] * 5
